@@ -1,0 +1,55 @@
+/* rr_error: what went wrong outside of us, for a program and for a person.
+ *
+ * A rule's outcome is a verdict, never an error. An error is the world
+ * misbehaving: a code from the table below, and a sentence on the caller's
+ * stack that names the thing, the place and the likely cause. Whoever logs an
+ * error does not also pass it up.
+ */
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef RR_ERROR_H
+#define RR_ERROR_H
+
+#include <stdarg.h>
+#include <stdbool.h>
+
+/* code, exit code of the program, what it means. */
+#define RR_ERROR_TABLE(X)                                                       \
+    X(OK, 0, "done")                                                            \
+    X(USAGE, 64, "the command line is wrong")                                   \
+    X(INPUT, 65, "the input is not what was expected")                          \
+    X(UNAVAILABLE, 69, "a server cannot be reached, or does not answer in time") \
+    X(REFUSED_BY_SERVER, 69, "a server answered with an error")                 \
+    X(INTERNAL, 70, "our own fault")                                            \
+    X(MEMORY, 70, "memory ran out, or a limit on memory was reached")           \
+    X(IO, 74, "reading or writing a file failed")                               \
+    X(CONFIG, 78, "the configuration is wrong, or does not fit the servers")
+
+typedef enum rr_status {
+#define RR_X(name, exit_code, text) RR_##name,
+    RR_ERROR_TABLE(RR_X)
+#undef RR_X
+} rr_status;
+
+enum { RR_ERROR_TEXT_MAX = 1024 };
+
+/* Lives on the caller's stack; all zero is "no error". */
+typedef struct rr_error {
+    rr_status status;
+    char text[RR_ERROR_TEXT_MAX]; /* one sentence, cut if longer */
+} rr_error;
+
+/* Writes code and text; returns the code, so that `return rr_fail(...)` reads well. error may be NULL. */
+rr_status rr_fail(rr_error *error, rr_status status, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+/* Puts "prefix: " before the text that is there. Returns error->status. */
+rr_status rr_error_within(rr_error *error, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/* The exit code of the program for a status. */
+int rr_status_exit_code(rr_status status);
+
+/* The table's word ("UNAVAILABLE") and sentence. */
+const char *rr_status_name(rr_status status);
+const char *rr_status_text(rr_status status);
+
+#endif

@@ -1,0 +1,110 @@
+/* The source port: deliveries from a queue, and what becomes of them.
+ *
+ * Threads: used by one thread, which may not be the one that opened it. `fetch`
+ * blocks up to its wait; the others do not wait for the network, but for
+ * `publish_flush` and `info`.
+ */
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef RR_SOURCE_H
+#define RR_SOURCE_H
+
+#include <rr/arena.h>
+#include <rr/error.h>
+#include <rr/slice.h>
+
+typedef struct rr_source rr_source; /* a source's own */
+
+/* One arrival of a record. Slices live until the delivery is acknowledged, abandoned or released. */
+typedef struct rr_delivery {
+    rr_slice subject, payload;
+    uint64_t stream_sequence;   /* where it stands in the stream; never an identity, never a version */
+    uint64_t consumer_sequence; /* counts deliveries of this consumer */
+    uint64_t times_delivered;   /* 1: the first time */
+    int64_t stored_at_us;       /* when the queue stored it: the clock of the decision */
+    void *handle;               /* the source's own */
+} rr_delivery;
+
+typedef enum rr_ack_mode { RR_ACK_EXPLICIT, RR_ACK_ALL } rr_ack_mode;
+
+typedef enum rr_start { RR_START_ALL, RR_START_NEW, RR_START_TIME } rr_start;
+
+/* Options of one consumer, from the configuration. Texts outlive the source. */
+typedef struct rr_source_options {
+    const char *url;         /* nats://host:port[,nats://host:port] */
+    const char *stream, *consumer;
+    const char *filter;      /* subject filter of a consumer that is made; NULL: all */
+    const char *user, *password, *token, *credentials_file, *nkey_seed_file; /* NULL: none */
+    const char *tls_ca_file, *tls_cert_file, *tls_key_file;
+    rr_ack_mode ack;
+    bool create;             /* make the consumer where there is none */
+    rr_start start;          /* of a consumer that is made */
+    int64_t start_time_us;
+    size_t batch;            /* records of one pull; 0: 1024 */
+    size_t pulls;            /* pulls outstanding; 0: 3 */
+    int ack_wait_s;          /* of a consumer that is made; 0: 60 */
+    int timeout_ms;          /* of a request; 0: 5000 */
+} rr_source_options;
+
+/* The stream and the consumer as the server tells them. */
+typedef struct rr_source_info {
+    uint64_t first_sequence, last_sequence;    /* of the stream */
+    int64_t created_at_us;                     /* of the stream */
+    uint64_t ack_floor, delivered;             /* stream sequences of the consumer */
+    uint64_t pending, ack_pending, redelivered;
+    char retention[16]; /* limits, interest, workqueue */
+} rr_source_info;
+
+typedef struct rr_header {
+    rr_slice name, value;
+} rr_header;
+
+/* One message to be stored. */
+typedef struct rr_publication {
+    rr_slice subject, payload;
+    const rr_header *headers;
+    size_t header_count;
+    bool once;      /* in: the subject may hold one message; a second is no error (`already`) */
+    bool already;   /* out: it was there */
+    rr_error error; /* out: OK: stored (or already there) */
+} rr_publication;
+
+typedef struct rr_source_ops {
+    const char *scheme; /* "nats" */
+
+    /* Connects and binds to the durable consumer; makes it only if options->create; refuses one that does not fit
+     * with the difference in words. *source is NULL on failure. */
+    rr_status (*open)(const rr_source_options *options, rr_source **source, rr_error *error);
+    void (*close)(rr_source *source);
+
+    /* Up to `most` deliveries, in the order they came, waiting at most wait_ms for the first. OK with 0 is normal.
+     * UNAVAILABLE: not connected; it reconnects by itself. CONFIG: the consumer or the stream is gone, or a second
+     * reader shows itself under `ack: all`; it does not come back by itself. */
+    rr_status (*fetch)(rr_source *source, rr_delivery *deliveries, size_t most, size_t *count, int wait_ms,
+                       rr_error *error);
+
+    /* The effect of these is stored: acknowledge. Under `ack: all` the source itself sees to it that only the
+     * highest sequence below which every delivery was handed to ack is acknowledged. Frees the deliveries. */
+    rr_status (*ack)(rr_source *source, const rr_delivery *deliveries, size_t count, rr_error *error);
+
+    /* Still at work on these: restart the server's clock for them (ack wait). */
+    rr_status (*progress)(rr_source *source, const rr_delivery *deliveries, size_t count, rr_error *error);
+
+    /* Let go without acknowledging: they come again, at once where `leaving` and the consumer allow it. Frees them. */
+    void (*release)(rr_source *source, const rr_delivery *deliveries, size_t count, bool leaving);
+
+    /* Stores messages in a stream and waits until the server has confirmed each (dead letters). Headers are pairs
+     * of name and value. An item's error says why it alone was not stored; OK if all were tried. */
+    rr_status (*publish)(rr_source *source, rr_publication *publications, size_t count, rr_error *error);
+
+    rr_status (*info)(rr_source *source, rr_source_info *info, rr_error *error);
+
+    /* Sends now what is buffered (acknowledgements), waiting at most timeout_ms. */
+    rr_status (*flush)(rr_source *source, int timeout_ms, rr_error *error);
+
+    /* Reads stored messages again, without any effect on the consumer: calls `each` for sequences from..to that are
+     * still there and pass the consumer's filter, in order. False from `each` ends it. to 0: as far as there are. */
+    rr_status (*replay)(rr_source *source, uint64_t from, uint64_t to, bool (*each)(void *context, const rr_delivery *),
+                        void *context, rr_error *error);
+} rr_source_ops;
+
+#endif

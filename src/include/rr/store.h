@@ -1,0 +1,161 @@
+/* The store port: where cells are kept, changed only by compare-and-swap.
+ *
+ * The store knows bytes, not rules. What changes together is a *unit*: one
+ * cell, or all sessions of one business key and metric version. A unit has a
+ *
+ *   value   the bytes under its key, ending with a token and two more bytes:
+ *           ...,"token":"<RR_TOKEN_LEN characters>"}
+ *   parts   what can grow: fields of a hash beside the value, named by the key
+ *           and the unit's birth (the token's first RR_BIRTH_LEN characters)
+ *   sides   other values written with it (the windows of a session group)
+ *
+ * Tokens are compared for equality only. A unit is replaced only by a swap that
+ * names the token it was decided upon, so nothing is ever overwritten unseen.
+ *
+ * Threads: a store is used by one thread at a time; every op may block up to
+ * the time-out it was opened with. Memory: what is handed in must live until
+ * the op returns; what comes out is in the arena.
+ */
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef RR_STORE_H
+#define RR_STORE_H
+
+#include <rr/arena.h>
+#include <rr/error.h>
+#include <rr/slice.h>
+
+enum {
+    RR_BIRTH_LEN = 8,  /* characters A-Z a-z 0-9 - _ : drawn when a unit is first written */
+    RR_TOKEN_LEN = 27, /* birth, then 11 of the process, then 8 of its counter */
+    RR_TOKEN_TAIL = RR_TOKEN_LEN + 2 /* from the token's first character to the value's last */
+};
+
+typedef struct rr_store rr_store; /* a store's own */
+
+typedef struct rr_pair {
+    rr_slice name, bytes;
+} rr_pair;
+
+/* The token in a value, or an empty slice where the value is too short to have one. */
+static inline rr_slice rr_value_token(rr_slice value)
+{
+    return value.len < RR_TOKEN_TAIL ? (rr_slice){NULL, 0}
+                                     : (rr_slice){value.data + value.len - RR_TOKEN_TAIL, RR_TOKEN_LEN};
+}
+
+/* One read of a unit's value. A poisoned key (another type under our name) fails alone. */
+typedef struct rr_load {
+    rr_slice key;   /* in */
+    rr_slice value; /* out: empty where there is none */
+    rr_error error; /* out: status OK, or REFUSED_BY_SERVER: this key alone cannot be read */
+} rr_load;
+
+/* One read of parts. Answers only while the unit's value still has the token. */
+typedef struct rr_parts_read {
+    rr_slice key, token;  /* in; the birth is the token's first part */
+    const rr_slice *ids;  /* in: the parts wanted ... */
+    size_t id_count;
+    bool all;             /* in: ... or all of them */
+    bool changed;         /* out: the value has another token, or is gone: load again */
+    rr_slice *found;      /* out, unless all: id_count slices, empty where there is none */
+    rr_pair *parts;       /* out, if all: what there is, in no order */
+    size_t part_count;
+    rr_error error;       /* out, as in rr_load */
+} rr_parts_read;
+
+/* A side of a swap: another value written with the unit. */
+typedef struct rr_side {
+    rr_slice key, value;  /* value empty: remove the key */
+    int64_t expire_at_ms; /* 0: never */
+} rr_side;
+
+/* What becomes of the list of open conflicts (a sorted set beside the units). */
+typedef enum rr_open { RR_OPEN_UNCHANGED, RR_OPEN_ADD, RR_OPEN_REMOVE } rr_open;
+
+typedef enum rr_swap_answer {
+    RR_SWAP_WON,     /* done, all of it */
+    RR_SWAP_LOST,    /* nothing done: the unit has another token; `current` is what is there now */
+    RR_SWAP_UNKNOWN, /* no answer came: load and look whether the token is yours */
+    RR_SWAP_FAILED   /* nothing done, and it will not help to try again soon: `error` says why, naming the key */
+} rr_swap_answer;
+
+typedef struct rr_swap {
+    /* The unit; an empty key: only `entries`, which always wins. */
+    rr_slice key;
+    rr_slice token;       /* expected; empty: the key must be absent */
+    rr_slice value;       /* new, with its new token; empty: stays as it is, only the token is compared */
+    int64_t expire_at_ms; /* for value and parts; 0: never */
+    const rr_side *sides;
+    size_t side_count;
+    const rr_pair *parts; /* fields to write into the hash of value's birth */
+    size_t part_count;
+    /* The list of open conflicts: `open_key` gets or loses `open_member`. */
+    rr_open open;
+    rr_slice open_key, open_member;
+    int64_t open_score_ms;
+    /* Decisions and alerts, appended to the stream `log_key` if the swap wins, each one JSON object. */
+    rr_slice log_key;
+    const rr_slice *entries;
+    size_t entry_count;
+    /* out */
+    rr_swap_answer answer;
+    rr_slice current;
+    rr_error error;
+} rr_swap;
+
+/* One entry of a log, as the drainer reads it. */
+typedef struct rr_log_entry {
+    rr_slice id;    /* the store's own, to say that it is done */
+    rr_slice bytes; /* the JSON object */
+} rr_log_entry;
+
+/* What the store says of itself, to see whether it is still the same one. */
+typedef struct rr_store_identity {
+    char incarnation[128]; /* run id and replication id; equal only for the same server process */
+} rr_store_identity;
+
+typedef struct rr_store_options {
+    int timeout_ms;        /* of one op; 0: the store's default, 2000 */
+    const char *password;  /* NULL: the one in the URL, or none */
+    size_t log_max;        /* entries kept in a log; 0: 100000 */
+} rr_store_options;
+
+typedef struct rr_store_ops {
+    const char *scheme; /* of its URLs: "redis", "memory" */
+
+    /* Opens; connects at once. url is as in the configuration; refuses, in plain words, a server that cannot
+     * keep the promises (too old, a cluster). *store is NULL on failure. */
+    rr_status (*open)(const char *url, const rr_store_options *options, rr_store **store, rr_error *error);
+    void (*close)(rr_store *store);
+
+    /* All ops below: OK if the server answered at all, with each item's own answer in the item; UNAVAILABLE if it
+     * did not: then items are unset, but swaps are UNKNOWN or (never sent) LOST-free: answer is UNKNOWN for all.
+     * After UNAVAILABLE the connection is dropped; the next op connects again. */
+    rr_status (*load)(rr_store *store, rr_load *loads, size_t count, rr_arena *arena, rr_error *error);
+    rr_status (*read_parts)(rr_store *store, rr_parts_read *reads, size_t count, rr_arena *arena, rr_error *error);
+    rr_status (*swap)(rr_store *store, rr_swap *swaps, size_t count, rr_arena *arena, rr_error *error);
+
+    /* Entries of a log that no drainer has finished: at most `most`, oldest first; each is handed to one drainer
+     * at a time, and to another after `idle_ms` without log_done. Blocks no longer than the time-out. */
+    rr_status (*log_read)(rr_store *store, rr_slice log_key, const char *drainer, int idle_ms, size_t most,
+                          rr_arena *arena, rr_log_entry **entries, size_t *count, rr_error *error);
+    rr_status (*log_done)(rr_store *store, rr_slice log_key, const rr_slice *ids, size_t count, rr_error *error);
+
+    /* Small values of the program itself (checkpoint, status, fingerprint). note_get: value empty if absent.
+     * note_set: writes if the value is still `expected` (empty: absent) and, where `incarnation` is not NULL, the
+     * server is still that one, compared inside the call; *done says whether. ttl_ms 0: for ever. */
+    rr_status (*note_get)(rr_store *store, rr_slice key, rr_arena *arena, rr_slice *value, rr_error *error);
+    rr_status (*note_set)(rr_store *store, rr_slice key, rr_slice expected, rr_slice value, int64_t ttl_ms,
+                          const rr_store_identity *incarnation, bool *done, rr_error *error);
+    /* The same without a condition, for what is only shown (rr:status). */
+    rr_status (*note_put)(rr_store *store, rr_slice key, rr_slice value, int64_t ttl_ms, rr_error *error);
+
+    rr_status (*identity)(rr_store *store, rr_store_identity *identity, rr_error *error);
+
+    /* All unit keys that begin with `prefix`, in no order, some perhaps twice, for tools: calls `each` in pages.
+     * A false from `each` ends the walk. */
+    rr_status (*scan)(rr_store *store, rr_slice prefix, bool (*each)(void *context, rr_slice key), void *context,
+                      rr_error *error);
+} rr_store_ops;
+
+#endif
