@@ -22,6 +22,7 @@
     X(NONE, "", "no reason")                                                                          \
     X(MALFORMED, "malformed", "the record cannot be decoded")                                         \
     X(LIMIT_EXCEEDED, "limit_exceeded", "the record, or the cell with it, is larger than a limit")    \
+    X(UNROUTED, "unrouted", "no contract is configured for the subject of the record")               \
     X(KEY_MISSING, "key_missing", "business_key is missing or empty")                                 \
     X(MODE_MISMATCH, "mode_mismatch", "the producer says another mode than the contract")             \
     X(WINDOW_UNEXPECTED, "window_unexpected", "a window, though the contract's is global")            \

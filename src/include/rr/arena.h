@@ -34,7 +34,7 @@ bool rr_arena_reserve(rr_arena *arena, size_t bytes);
 /* Takes `bytes`, aligned for any type, not cleared. NULL: the heap or the cap is exhausted. */
 static inline void *rr_arena_take(rr_arena *arena, size_t bytes)
 {
-    size_t rounded = (bytes + 15) & ~(size_t)15;
+    size_t rounded = bytes == 0 ? 16 : (bytes + 15) & ~(size_t)15;
     char *taken;
 
     if (rounded < bytes) {

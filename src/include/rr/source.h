@@ -52,6 +52,9 @@ typedef struct rr_source_info {
     uint64_t ack_floor, delivered;             /* stream sequences of the consumer */
     uint64_t pending, ack_pending, redelivered;
     char retention[16]; /* limits, interest, workqueue */
+    char storage[16];   /* of the stream: file, memory */
+    int replicas;
+    int64_t max_age_us, max_messages, max_bytes; /* of the stream; 0: no limit */
 } rr_source_info;
 
 typedef struct rr_header {
@@ -95,6 +98,9 @@ typedef struct rr_source_ops {
     /* Stores messages in a stream and waits until the server has confirmed each (dead letters). Headers are pairs
      * of name and value. An item's error says why it alone was not stored; OK if all were tried. */
     rr_status (*publish)(rr_source *source, rr_publication *publications, size_t count, rr_error *error);
+
+    /* The stream that keeps what is published on this subject (no wildcards); empty where none does. */
+    rr_status (*bound)(rr_source *source, rr_slice subject, char stream[256], rr_error *error);
 
     rr_status (*info)(rr_source *source, rr_source_info *info, rr_error *error);
 

@@ -43,7 +43,8 @@ static inline rr_slice rr_value_token(rr_slice value)
                                      : (rr_slice){value.data + value.len - RR_TOKEN_TAIL, RR_TOKEN_LEN};
 }
 
-/* One read of a unit's value. A poisoned key (another type under our name) fails alone. */
+/* One read of a unit's value. A poisoned key (another type under our name) fails alone, here or, where telling it
+ * from an absent one would cost every load (redis), in the swap that follows. */
 typedef struct rr_load {
     rr_slice key;   /* in */
     rr_slice value; /* out: empty where there is none */
@@ -87,8 +88,9 @@ typedef struct rr_swap {
     int64_t expire_at_ms; /* for value and parts; 0: never */
     const rr_side *sides;
     size_t side_count;
-    const rr_pair *parts; /* fields to write into the hash of value's birth */
+    const rr_pair *parts; /* fields to write into the hash of value's birth; only with a value */
     size_t part_count;
+    bool partless;        /* a promise that saves work: the unit has no parts from before, whose expiry would follow */
     /* The list of open conflicts: `open_key` gets or loses `open_member`. */
     rr_open open;
     rr_slice open_key, open_member;
@@ -102,6 +104,30 @@ typedef struct rr_swap {
     rr_slice current;
     rr_error error;
 } rr_swap;
+
+/* What makes a swap senseless whatever the store holds, or NULL. Such a swap is FAILED with status INTERNAL. */
+static inline const char *rr_swap_flaw(const rr_swap *swap)
+{
+    if (swap->token.len != 0 && swap->token.len != RR_TOKEN_LEN) {
+        return "the expected token has another length than a token";
+    }
+    if (swap->value.len != 0 && swap->value.len < RR_TOKEN_TAIL) {
+        return "the new value is too short to hold a token";
+    }
+    if (swap->part_count != 0 && swap->value.len == 0) {
+        return "parts are written only with a value, whose token guards them";
+    }
+    if (swap->open != RR_OPEN_UNCHANGED && swap->open_key.len == 0) {
+        return "the list of open conflicts has no key";
+    }
+    if (swap->entry_count != 0 && swap->log_key.len == 0) {
+        return "the log has no key";
+    }
+    if (swap->key.len == 0 && (swap->value.len != 0 || swap->side_count != 0 || swap->open != RR_OPEN_UNCHANGED)) {
+        return "a swap without a key can only append to a log";
+    }
+    return NULL;
+}
 
 /* One entry of a log, as the drainer reads it. */
 typedef struct rr_log_entry {
@@ -130,7 +156,10 @@ typedef struct rr_store_ops {
 
     /* All ops below: OK if the server answered at all, with each item's own answer in the item; UNAVAILABLE if it
      * did not: then items are unset, but swaps are UNKNOWN or (never sent) LOST-free: answer is UNKNOWN for all.
-     * After UNAVAILABLE the connection is dropped; the next op connects again. */
+     * After UNAVAILABLE the connection is dropped; the next op connects again. A connection is never replaced
+     * without an UNAVAILABLE before it, so that the caller can look whether it is still the same server. A swap that
+     * was answered before the connection broke keeps its answer. REFUSED_BY_SERVER: it refused the whole call (no
+     * permission); swaps are UNKNOWN then too. The same unit may stand more than once in a call: in order. */
     rr_status (*load)(rr_store *store, rr_load *loads, size_t count, rr_arena *arena, rr_error *error);
     rr_status (*read_parts)(rr_store *store, rr_parts_read *reads, size_t count, rr_arena *arena, rr_error *error);
     rr_status (*swap)(rr_store *store, rr_swap *swaps, size_t count, rr_arena *arena, rr_error *error);
@@ -143,7 +172,8 @@ typedef struct rr_store_ops {
 
     /* Small values of the program itself (checkpoint, status, fingerprint). note_get: value empty if absent.
      * note_set: writes if the value is still `expected` (empty: absent) and, where `incarnation` is not NULL, the
-     * server is still that one, compared inside the call; *done says whether. ttl_ms 0: for ever. */
+     * server is still that one, compared inside the call; *done says whether. ttl_ms 0: for ever. An empty value
+     * removes the note. */
     rr_status (*note_get)(rr_store *store, rr_slice key, rr_arena *arena, rr_slice *value, rr_error *error);
     rr_status (*note_set)(rr_store *store, rr_slice key, rr_slice expected, rr_slice value, int64_t ttl_ms,
                           const rr_store_identity *incarnation, bool *done, rr_error *error);
@@ -153,7 +183,7 @@ typedef struct rr_store_ops {
     rr_status (*identity)(rr_store *store, rr_store_identity *identity, rr_error *error);
 
     /* All unit keys that begin with `prefix`, in no order, some perhaps twice, for tools: calls `each` in pages.
-     * A false from `each` ends the walk. */
+     * A false from `each` ends the walk. Other values under the prefix (sides, notes) come too. */
     rr_status (*scan)(rr_store *store, rr_slice prefix, bool (*each)(void *context, rr_slice key), void *context,
                       rr_error *error);
 } rr_store_ops;

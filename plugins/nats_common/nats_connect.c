@@ -1,0 +1,355 @@
+/* Options to a connection, and the words of cnats to ours. */
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "nats_connect.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+enum {
+    RECONNECT_WAIT_MS = 250,
+    PING_EVERY_MS = 5000,
+    PINGS_UNANSWERED = 3,
+    IO_BUFFER = 256 * 1024,
+    RECONNECT_BUFFER = 16 * 1024 * 1024,
+    KEY_LEN = 56, /* of a public nkey */
+    SEED_LEN = 58,
+    KEY_FILE_MAX = 1024,
+    SERVERS_MAX = 16
+};
+
+static const char default_url[] = "nats://127.0.0.1:4222";
+
+int64_t rr_nats_now_ms(void)
+{
+    struct timespec now;
+
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+
+/* "nats://user:secret@host:1,nats://other" without what stands before an @. */
+static void put_place(char *place, size_t room, const char *url)
+{
+    size_t used = 0;
+
+    while (*url != '\0' && used + 1 < room) {
+        size_t part = strcspn(url, ","), scheme = 0, secret = 0;
+        const char *slashes = memmem(url, part, "://", 3), *at = memrchr(url, '@', part);
+
+        if (at != NULL) {
+            scheme = slashes != NULL && slashes < at ? (size_t)(slashes - url) + 3 : 0;
+            secret = (size_t)(at - url) + 1;
+        }
+        used += (size_t)snprintf(place + used, room - used, "%.*s%.*s%s", (int)scheme, url, (int)(part - secret),
+                                 url + secret, url[part] == ',' ? "," : "");
+        url += part + (url[part] == ',');
+    }
+}
+
+static void drop(rr_nats *nats)
+{
+    if (atomic_fetch_sub(&nats->users, 1) == 1) {
+        free(nats);
+    }
+}
+
+static void on_reconnected(natsConnection *connection, void *closure)
+{
+    rr_nats *nats = closure;
+
+    (void)connection;
+    atomic_fetch_add(&nats->reconnects, 1);
+}
+
+static void on_closed(natsConnection *connection, void *closure)
+{
+    (void)connection;
+    drop(closure);
+}
+
+/* Without a handler cnats writes to standard error on its own. */
+static void on_error(natsConnection *connection, natsSubscription *subscription, natsStatus status, void *closure)
+{
+    (void)connection;
+    (void)subscription;
+    (void)status;
+    (void)closure;
+}
+
+/* The first word of the file that begins with `letter` and has the length; false: none, or no such file. */
+static bool read_key(const char *path, char letter, size_t len, char *key)
+{
+    char text[KEY_FILE_MAX + 1], *rest = NULL;
+    FILE *file = fopen(path, "r");
+    size_t got;
+    bool found = false;
+
+    if (file == NULL) {
+        return false;
+    }
+    got = fread(text, 1, KEY_FILE_MAX, file);
+    fclose(file);
+    text[got] = '\0';
+    for (char *word = strtok_r(text, " \t\r\n", &rest); word != NULL && !found; word = strtok_r(NULL, " \t\r\n", &rest)) {
+        found = word[0] == letter && strlen(word) == len;
+        if (found) {
+            memcpy(key, word, len + 1);
+        }
+    }
+    explicit_bzero(text, sizeof text);
+    return found;
+}
+
+static natsStatus sign(char **text, unsigned char **signature, int *len, const char *nonce, void *closure)
+{
+    char seed[SEED_LEN + 1];
+    natsStatus status;
+
+    if (!read_key(closure, 'S', SEED_LEN, seed)) {
+        *text = strdup("the file with the nkey seed can no longer be read");
+        return NATS_ERR;
+    }
+    status = nats_Sign(seed, nonce, signature, len);
+    explicit_bzero(seed, sizeof seed);
+    return status;
+}
+
+static rr_status set_nkey(natsOptions *to, const char *path, rr_error *error)
+{
+    char key[KEY_LEN + 1], seed[SEED_LEN + 1];
+    bool whole = read_key(path, 'S', SEED_LEN, seed);
+
+    explicit_bzero(seed, sizeof seed);
+    if (!whole) {
+        return rr_fail(error, RR_CONFIG, "nkey_seed_file %s: it cannot be read, or holds no seed (a line SU...)", path);
+    }
+    if (!read_key(path, 'U', KEY_LEN, key)) {
+        return rr_fail(error, RR_CONFIG, "nkey_seed_file %s: the public key (a line U...) is missing beside the seed; "
+                       "add it: nk -inkey %s -pubout >> %s", path, path, path);
+    }
+    return natsOptions_SetNKey(to, key, sign, (void *)path) == NATS_OK
+               ? RR_OK
+               : rr_fail(error, RR_CONFIG, "nkey_seed_file %s: %s", path, nats_GetLastError(NULL));
+}
+
+static rr_status set_who(natsOptions *to, const rr_nats_options *options, rr_error *error)
+{
+    natsStatus status = NATS_OK;
+
+    if (options->nkey_seed_file != NULL) {
+        return set_nkey(to, options->nkey_seed_file, error);
+    }
+    if (options->credentials_file != NULL) {
+        status = natsOptions_SetUserCredentialsFromFiles(to, options->credentials_file, NULL);
+    } else if (options->token != NULL) {
+        status = natsOptions_SetToken(to, options->token);
+    } else if (options->user != NULL) {
+        status = natsOptions_SetUserInfo(to, options->user, options->password == NULL ? "" : options->password);
+    }
+    return status == NATS_OK ? RR_OK : rr_fail(error, RR_CONFIG, "credentials: %s", nats_GetLastError(NULL));
+}
+
+static rr_status set_tls(natsOptions *to, const rr_nats_options *options, rr_error *error)
+{
+    const char *ca = options->tls_ca_file, *cert = options->tls_cert_file, *key = options->tls_key_file;
+
+    if ((cert == NULL) != (key == NULL)) {
+        return rr_fail(error, RR_CONFIG, "tls: a certificate needs its key, and a key its certificate: %s is missing",
+                       cert == NULL ? "tls_cert_file" : "tls_key_file");
+    }
+    if ((ca != NULL || cert != NULL) && natsOptions_SetSecure(to, true) != NATS_OK) {
+        return rr_fail(error, RR_CONFIG, "tls: %s", nats_GetLastError(NULL));
+    }
+    if (ca != NULL && natsOptions_LoadCATrustedCertificates(to, ca) != NATS_OK) {
+        return rr_fail(error, RR_CONFIG, "tls_ca_file %s: %s", ca, nats_GetLastError(NULL));
+    }
+    if (cert != NULL && natsOptions_LoadCertificatesChain(to, cert, key) != NATS_OK) {
+        return rr_fail(error, RR_CONFIG, "tls_cert_file %s, tls_key_file %s: %s", cert, key, nats_GetLastError(NULL));
+    }
+    return RR_OK;
+}
+
+/* cnats takes a list with commas only where it makes the options itself, so it is taken apart here. */
+static natsStatus set_servers(natsOptions *to, const char *url)
+{
+    const char *servers[SERVERS_MAX];
+    char *copy = strdup(url), *rest = NULL;
+    natsStatus status = copy == NULL ? NATS_NO_MEMORY : NATS_OK;
+    int count = 0;
+
+    for (char *one = copy == NULL ? NULL : strtok_r(copy, ", ", &rest); one != NULL && count < SERVERS_MAX;
+         one = strtok_r(NULL, ", ", &rest)) {
+        servers[count++] = one;
+        if (status == NATS_OK && strncmp(one, "tls://", strlen("tls://")) == 0) {
+            status = natsOptions_SetSecure(to, true);
+        }
+    }
+    if (status == NATS_OK) {
+        status = count == 0 ? NATS_ADDRESS_MISSING : natsOptions_SetServers(to, servers, count);
+    }
+    free(copy);
+    return status;
+}
+
+static natsStatus set_manner(natsOptions *to, const rr_nats_options *options, rr_nats *nats)
+{
+    int timeout_ms = options->timeout_ms > 0 ? options->timeout_ms : 5000;
+    natsStatus status = set_servers(to, options->url == NULL ? default_url : options->url);
+
+#define RR_SET(call) status = status == NATS_OK ? (call) : status
+    RR_SET(natsOptions_SetName(to, options->name == NULL ? "result-reconciler" : options->name));
+    RR_SET(natsOptions_SetTimeout(to, timeout_ms));
+    RR_SET(natsOptions_SetWriteDeadline(to, timeout_ms));
+    RR_SET(natsOptions_SetMaxReconnect(to, -1));
+    RR_SET(natsOptions_SetReconnectWait(to, RECONNECT_WAIT_MS));
+    RR_SET(natsOptions_SetReconnectJitter(to, 0, 0));
+    RR_SET(natsOptions_SetReconnectBufSize(to, RECONNECT_BUFFER));
+    RR_SET(natsOptions_SetPingInterval(to, PING_EVERY_MS));
+    RR_SET(natsOptions_SetMaxPingsOut(to, PINGS_UNANSWERED));
+    RR_SET(natsOptions_SetIOBufSize(to, IO_BUFFER));
+    RR_SET(natsOptions_SetFailRequestsOnDisconnect(to, true));
+    RR_SET(natsOptions_SetReconnectedCB(to, on_reconnected, nats));
+    RR_SET(natsOptions_SetClosedCB(to, on_closed, nats));
+    RR_SET(natsOptions_SetErrorHandler(to, on_error, NULL));
+    if (options->patient) {
+        RR_SET(natsOptions_SetRetryOnFailedConnect(to, true, on_reconnected, nats));
+    }
+#undef RR_SET
+    return status;
+}
+
+static rr_status connect_with(natsOptions *to, const rr_nats_options *options, rr_nats *nats, rr_error *error)
+{
+    natsStatus status = set_manner(to, options, nats);
+    rr_status done;
+
+    if (status != NATS_OK) {
+        return rr_fail(error, RR_CONFIG, "url %s: %s; expected nats://host:port", nats->place,
+                       nats_GetLastError(NULL));
+    }
+    done = set_who(to, options, error);
+    if (done == RR_OK) {
+        done = set_tls(to, options, error);
+    }
+    if (done != RR_OK) {
+        return done;
+    }
+    status = natsConnection_Connect(&nats->connection, to);
+    if (status == NATS_OK || (options->patient && status == NATS_NOT_YET_CONNECTED)) {
+        return RR_OK;
+    }
+    nats->connection = NULL;
+    return rr_nats_fail(nats, status, "connect", error);
+}
+
+rr_status rr_nats_open(const rr_nats_options *options, rr_nats **nats, rr_error *error)
+{
+    rr_nats *made = calloc(1, sizeof *made);
+    natsOptions *to = NULL;
+    rr_status status;
+
+    *nats = NULL;
+    if (made == NULL || natsOptions_Create(&to) != NATS_OK) {
+        free(made);
+        return rr_fail(error, RR_MEMORY, "no memory for a connection to NATS");
+    }
+    atomic_store(&made->users, 2);
+    put_place(made->place, sizeof made->place, options->url == NULL ? default_url : options->url);
+    status = connect_with(to, options, made, error);
+    natsOptions_Destroy(to);
+    if (status != RR_OK) {
+        free(made);
+        return status;
+    }
+    *nats = made;
+    return RR_OK;
+}
+
+void rr_nats_close(rr_nats *nats)
+{
+    if (nats != NULL) {
+        natsConnection_Destroy(nats->connection);
+        drop(nats);
+    }
+}
+
+bool rr_nats_connected(const rr_nats *nats)
+{
+    return natsConnection_Status(nats->connection) == NATS_CONN_STATUS_CONNECTED;
+}
+
+bool rr_nats_gave_up(const rr_nats *nats)
+{
+    return natsConnection_IsClosed(nats->connection);
+}
+
+rr_status rr_nats_status(natsStatus status)
+{
+    switch (status) {
+    case NATS_OK:
+        return RR_OK;
+    case NATS_IO_ERROR:
+    case NATS_CONNECTION_CLOSED:
+    case NATS_NO_SERVER:
+    case NATS_STALE_CONNECTION:
+    case NATS_CONNECTION_DISCONNECTED:
+    case NATS_TIMEOUT:
+    case NATS_NOT_YET_CONNECTED:
+    case NATS_NO_RESPONDERS:
+    case NATS_INSUFFICIENT_BUFFER:
+    case NATS_SYS_ERROR:
+        return RR_UNAVAILABLE;
+    case NATS_SECURE_CONNECTION_WANTED:
+    case NATS_SECURE_CONNECTION_REQUIRED:
+    case NATS_CONNECTION_AUTH_FAILED:
+    case NATS_NOT_PERMITTED:
+    case NATS_SSL_ERROR:
+    case NATS_ADDRESS_MISSING:
+    case NATS_INVALID_SUBJECT:
+        return RR_CONFIG;
+    case NATS_NO_MEMORY:
+        return RR_MEMORY;
+    case NATS_INVALID_ARG:
+    case NATS_INVALID_SUBSCRIPTION:
+    case NATS_INVALID_TIMEOUT:
+    case NATS_ILLEGAL_STATE:
+        return RR_INTERNAL;
+    default:
+        return RR_REFUSED_BY_SERVER;
+    }
+}
+
+rr_status rr_nats_fail(const rr_nats *nats, natsStatus status, const char *what, rr_error *error)
+{
+    /* The library keeps the text of an older error beside a plain time-out, so only its own sentence is sure there. */
+    const char *text = status == NATS_TIMEOUT ? NULL : nats_GetLastError(NULL);
+    bool more = text != NULL && text[0] != '\0' && strcmp(text, natsStatus_GetText(status)) != 0;
+    const char *hint = status == NATS_CONNECTION_AUTH_FAILED ? "; user, password, token or key are not accepted" : "";
+
+    return rr_fail(error, rr_nats_status(status), "%s: %s: %s%s%s%s%s", what, nats->place, natsStatus_GetText(status),
+                   more ? " (" : "", more ? text : "", more ? ")" : "", hint);
+}
+
+rr_status rr_nats_js_fail(const rr_nats *nats, natsStatus status, int code, const char *what, rr_error *error)
+{
+    enum { JS_CLUSTER_NOT_READY = 10008, JS_NO_LEADER = 10009, JS_NOT_ENABLED = 10076, JS_NOT_FOR_ACCOUNT = 10039 };
+    rr_status ours = rr_nats_status(status);
+
+    if (status == NATS_NO_RESPONDERS) {
+        return rr_fail(error, RR_UNAVAILABLE, "%s: %s: JetStream does not answer; is it enabled there (jetstream {} in "
+                       "the server's configuration, or -js), and for this account?", what, nats->place);
+    }
+    if (code == 0) {
+        return rr_nats_fail(nats, status, what, error);
+    }
+    if (code == JS_CLUSTER_NOT_READY || code == JS_NO_LEADER) {
+        ours = RR_UNAVAILABLE;
+    } else if (code == JS_NOT_ENABLED || code == JS_NOT_FOR_ACCOUNT) {
+        ours = RR_CONFIG;
+    } else if (ours == RR_UNAVAILABLE || ours == RR_INTERNAL) {
+        ours = RR_REFUSED_BY_SERVER;
+    }
+    return rr_fail(error, ours, "%s: %s: %s (JetStream error %d)", what, nats->place, nats_GetLastError(NULL), code);
+}

@@ -1,0 +1,61 @@
+/* rr_nats: a connection to NATS, made the same way by all that need one.
+ *
+ * It reconnects by itself for ever, every quarter of a second, and counts how
+ * often it did, since whatever was outstanding on the old connection is void.
+ *
+ * Threads: cnats calls back on threads of its own; they touch only atomics
+ * here. Everything else is for the one thread that uses the connection.
+ */
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef RR_NATS_CONNECT_H
+#define RR_NATS_CONNECT_H
+
+#include <rr/error.h>
+#include <stdatomic.h>
+#include <stdint.h>
+
+#include <nats/nats.h>
+
+/* Texts must live as long as the connection. NULL: not given. */
+typedef struct rr_nats_options {
+    const char *url;  /* nats://host:port or tls://host:port, several with commas; NULL: nats://127.0.0.1:4222 */
+    const char *name; /* shown by the server; NULL: result-reconciler */
+    const char *user, *password, *token, *credentials_file;
+    const char *nkey_seed_file; /* its lines: the seed (S...) and the public key (U...) that belongs to it */
+    const char *tls_ca_file, *tls_cert_file, *tls_key_file;
+    int timeout_ms; /* to connect, and of a write; 0: 5000 */
+    bool patient;   /* open: go on trying in the background where no server can be reached */
+} rr_nats_options;
+
+typedef struct rr_nats {
+    natsConnection *connection;
+    atomic_uint reconnects; /* how often it connected again */
+    atomic_int users;       /* whoever opened it, and cnats until its last callback */
+    char place[256];        /* the URL without user and password, for texts */
+} rr_nats;
+
+/* Connects. UNAVAILABLE: no server there (not if patient); CONFIG: a file cannot be used, or the server does not accept
+ * who we are. *nats is NULL on failure. Blocks up to the time-out for each server. */
+rr_status rr_nats_open(const rr_nats_options *options, rr_nats **nats, rr_error *error);
+
+/* Closes without waiting for what is buffered. Subscriptions and contexts must be gone already. NULL is fine. */
+void rr_nats_close(rr_nats *nats);
+
+bool rr_nats_connected(const rr_nats *nats);
+
+/* Closed for good: cnats gave up, as it does when it was turned away twice. Open a new one. */
+bool rr_nats_gave_up(const rr_nats *nats);
+
+/* Our code for a code of cnats: UNAVAILABLE where waiting may help. */
+rr_status rr_nats_status(natsStatus status);
+
+/* Fails with "what: place: the library's text". */
+rr_status rr_nats_fail(const rr_nats *nats, natsStatus status, const char *what, rr_error *error);
+
+/* The same for JetStream, where the server gave a code of its own (0: none). */
+rr_status rr_nats_js_fail(const rr_nats *nats, natsStatus status, int code, const char *what, rr_error *error);
+
+/* A clock that only goes forward, in milliseconds. */
+int64_t rr_nats_now_ms(void);
+
+#endif

@@ -1,0 +1,438 @@
+/* Fetching by pull requests of our own.
+ *
+ * natsSubscription_Fetch of cnats 3.4 can overrun its list, so the requests
+ * are sent and counted here. Messages carry the stream's subject, not the
+ * inbox, so what is owed is counted over all pulls: each adds its batch, each
+ * message takes one off, and a status message takes off what its pull ended
+ * with.
+ */
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "js_internal.h"
+
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+
+enum {
+    SLICE_MS = 50,     /* how often a wait looks at the connection */
+    NAP_MS = 10,
+    SILENT_MS = 2 * RR_JS_HEARTBEAT_MS + 500, /* two heartbeats missed */
+    DEAF_MS = 2 * RR_JS_EXPIRES_MS, /* silent for so long: say that it cannot be reached */
+    PAUSE_MS = 250,    /* before a new pull, after the server turned one away */
+    REVIVE_MS = 1000,
+    ASK_MIN_MS = 250,  /* the shortest wait for an answer about the consumer */
+    FORGIVE_MS = RR_JS_EXPIRES_MS + 1500,
+    RESETTLE_MS = 3000
+};
+
+static const char second_reader[] =
+    "somebody else reads this consumer too: a delivery went elsewhere. Under `ack: all` an acknowledgement covers "
+    "everything before it, also what the other reader has not done yet, so there may be one reader only. Stop the other "
+    "one, or write `ack: explicit`";
+
+static int64_t least(int64_t a, int64_t b)
+{
+    return a < b ? a : b;
+}
+
+/* --- subscribing --- */
+
+rr_status rr_js_subscribe(rr_source *source, natsSubscription **sub, char *inbox, rr_error *error)
+{
+    natsInbox *fresh = NULL;
+    char subject[136];
+    natsStatus status = natsInbox_Create(&fresh);
+
+    if (status == NATS_OK) {
+        snprintf(inbox, 128, "%s", fresh);
+        snprintf(subject, sizeof subject, "%s.*", inbox);
+        natsInbox_Destroy(fresh);
+        status = natsConnection_SubscribeSync(sub, source->nats->connection, subject);
+    }
+    if (status == NATS_OK) {
+        /* What may come is bounded by what is asked for; a limit here would only drop some of it. */
+        status = natsSubscription_SetPendingLimits(*sub, -1, -1);
+    }
+    return status == NATS_OK ? RR_OK : rr_nats_fail(source->nats, status, "subscribe", error);
+}
+
+void rr_js_drop_subscription(rr_source *source)
+{
+    if (source->sub != NULL) {
+        natsSubscription_Destroy(source->sub);
+        source->sub = NULL;
+    }
+    source->bound = false;
+    source->owed = 0;
+}
+
+/* Subscribed, and the consumer is there. Under `ack: all` a new subscription, since what the old one still holds was
+ * counted by another connection. */
+static rr_status bind_again(rr_source *source, int64_t deadline_ms, rr_error *error)
+{
+    unsigned reconnects = atomic_load(&source->nats->reconnects);
+    int64_t wait_ms = deadline_ms - rr_nats_now_ms();
+    jsConsumerInfo *info = NULL;
+    rr_status status = RR_OK;
+
+    wait_ms = wait_ms < ASK_MIN_MS ? ASK_MIN_MS : least(wait_ms, source->options.timeout_ms);
+    if (source->sub == NULL || source->options.ack == RR_ACK_ALL || source->leaving) {
+        rr_js_drop_subscription(source);
+        source->leaving = false;
+        status = rr_js_subscribe(source, &source->sub, source->inbox, error);
+    }
+    if (status == RR_OK) {
+        status = rr_js_consumer_info(source, (int)wait_ms, &info, error);
+    }
+    if (status == RR_OK && source->options.ack == RR_ACK_ALL) {
+        rr_acks_reset(&source->acks, info->Delivered.Consumer + 1);
+        source->forgive_to_ms = rr_nats_now_ms() + FORGIVE_MS;
+        status = rr_js_settle(source, info, error);
+    }
+    jsConsumerInfo_Destroy(info);
+    if (status == RR_OK) {
+        source->bound = true;
+        source->reconnects = reconnects;
+        source->owed = 0;
+        source->void_below = source->pull_number;
+        source->heard_ms = rr_nats_now_ms();
+    }
+    return status;
+}
+
+/* cnats gave up on the connection: a new one, not too often. */
+static void revive(rr_source *source)
+{
+    int64_t now = rr_nats_now_ms();
+    rr_error error = {0};
+
+    if (now >= source->revive_at_ms) {
+        rr_js_disconnect(source);
+        rr_js_connect(source, &error);
+        source->revive_at_ms = rr_nats_now_ms() + REVIVE_MS;
+    }
+}
+
+static rr_status wait_connected(rr_source *source, int64_t deadline_ms, rr_error *error)
+{
+    for (;;) {
+        if (source->nats == NULL || rr_nats_gave_up(source->nats)) {
+            revive(source);
+        }
+        if (source->nats != NULL && rr_nats_connected(source->nats)) {
+            return RR_OK;
+        }
+        if (rr_nats_now_ms() >= deadline_ms) {
+            return rr_js_unavailable(source, error);
+        }
+        nats_Sleep(least(NAP_MS, deadline_ms - rr_nats_now_ms()));
+    }
+}
+
+/* While there is a debt, look again now and then: what was outstanding may be removed, or never come on its own. */
+static rr_status settle_again(rr_source *source, int64_t deadline_ms, rr_error *error)
+{
+    int64_t wait_ms = deadline_ms - rr_nats_now_ms();
+    jsConsumerInfo *info = NULL;
+    uint64_t queued = 0;
+    rr_status status;
+
+    if (source->acks.debt == 0 || rr_nats_now_ms() < source->settled_ms + RESETTLE_MS
+        || (natsSubscription_QueuedMsgs(source->sub, &queued) == NATS_OK && queued > 0)) {
+        return RR_OK;
+    }
+    wait_ms = wait_ms < ASK_MIN_MS ? ASK_MIN_MS : least(wait_ms, source->options.timeout_ms);
+    status = rr_js_consumer_info(source, (int)wait_ms, &info, error);
+    if (status == RR_OK) {
+        status = rr_js_settle(source, info, error);
+        jsConsumerInfo_Destroy(info);
+    }
+    return status;
+}
+
+static rr_status get_ready(rr_source *source, int64_t deadline_ms, rr_error *error)
+{
+    rr_status status;
+
+    if (source->failed.status != RR_OK) {
+        if (error != NULL) {
+            *error = source->failed;
+        }
+        return source->failed.status;
+    }
+    status = wait_connected(source, deadline_ms, error);
+    if (status == RR_OK
+        && (!source->bound || source->leaving || source->reconnects != atomic_load(&source->nats->reconnects))) {
+        status = bind_again(source, deadline_ms, error);
+    }
+    return status == RR_OK ? settle_again(source, deadline_ms, error) : status;
+}
+
+/* --- pulls --- */
+
+static natsStatus send_pull(rr_source *source)
+{
+    char reply[160], request[128];
+    int len;
+
+    snprintf(reply, sizeof reply, "%s.%llu", source->inbox, (unsigned long long)source->pull_number);
+    len = snprintf(request, sizeof request, "{\"batch\":%zu,\"expires\":%lld,\"idle_heartbeat\":%lld}",
+                   source->options.batch, RR_JS_EXPIRES_MS * 1000000LL, RR_JS_HEARTBEAT_MS * 1000000LL);
+    return natsConnection_PublishRequest(source->nats->connection, source->pull_subject, reply, request, len);
+}
+
+/* As many pulls outstanding as the options say. */
+static void top_up(rr_source *source)
+{
+    size_t full = source->options.batch * source->options.pulls;
+
+    if (!source->bound || source->failed.status != RR_OK || rr_nats_now_ms() < source->pause_to_ms
+        || !rr_nats_connected(source->nats)) {
+        return;
+    }
+    while (source->owed + source->options.batch <= full && send_pull(source) == NATS_OK) {
+        source->pull_number++;
+        source->owed += source->options.batch;
+    }
+}
+
+static void take_off(rr_source *source, size_t messages)
+{
+    source->owed -= messages < source->owed ? messages : source->owed;
+}
+
+/* A pull came to its end with that many messages not delivered. */
+static void end_pull(rr_source *source, natsMsg *status, uint64_t number)
+{
+    const char *text = NULL;
+    size_t left = source->options.batch;
+
+    if (natsMsgHeader_Get(status, "Nats-Pending-Messages", &text) == NATS_OK) {
+        left = strtoull(text, NULL, 10);
+    }
+    if (number >= source->void_below) {
+        take_off(source, left);
+    }
+}
+
+/* Nobody answers on what is outstanding: it is void. What still comes of it is taken all the same. */
+static void void_pulls(rr_source *source)
+{
+    source->owed = 0;
+    source->void_below = source->pull_number;
+}
+
+static void turned_away(rr_source *source)
+{
+    source->pause_to_ms = rr_nats_now_ms() + PAUSE_MS;
+}
+
+static rr_status take_conflict(rr_source *source, natsMsg *message, uint64_t number, rr_error *error)
+{
+    const char *why = "";
+
+    natsMsgHeader_Get(message, "Description", &why);
+    if (strcasecmp(why, "Consumer Deleted") == 0) {
+        return rr_js_gone(source, "the consumer is gone, and with it what was acknowledged: somebody deleted it; make "
+                          "it again on purpose", error);
+    }
+    if (strncasecmp(why, "Exceeded MaxRequest", strlen("Exceeded MaxRequest")) == 0) {
+        rr_fail(&source->failed, RR_CONFIG, "the consumer does not allow our pulls: %s; its limit must hold a batch of "
+                "%zu and an expiry of 5 s", why, source->options.batch);
+        return rr_js_gone(source, source->failed.text, error);
+    }
+    turned_away(source);
+    if (strcasecmp(why, "Exceeded MaxWaiting") == 0) {
+        end_pull(source, message, number);
+    } else {
+        /* The server is going away, or another one leads now. */
+        void_pulls(source);
+    }
+    return RR_OK;
+}
+
+/* An answer to our question whether the consumer is still there. */
+static rr_status take_answer(rr_source *source, natsMsg *message, rr_error *error)
+{
+    uint64_t code = rr_js_json_number(rr_js_data(message), "err_code");
+
+    if (code == JSConsumerNotFoundErr || code == JSStreamNotFoundErr) {
+        return rr_js_gone(source, code == JSStreamNotFoundErr ? "the stream is gone, and the consumer with it"
+                                                              : "the consumer is gone, and with it what was "
+                                                                "acknowledged; make it again on purpose", error);
+    }
+    return RR_OK;
+}
+
+static rr_status take_status(rr_source *source, natsMsg *message, rr_error *error)
+{
+    const char *status = NULL, *subject = natsMsg_GetSubject(message), *suffix = strrchr(subject, '.');
+    uint64_t number = suffix == NULL ? 0 : strtoull(suffix + 1, NULL, 10);
+    int code;
+
+    if (natsMsgHeader_Get(message, "Status", &status) != NATS_OK) {
+        return take_answer(source, message, error);
+    }
+    code = atoi(status);
+    switch (code) {
+    case 100: /* heartbeat */
+        return RR_OK;
+    case 404:
+    case 408:
+        end_pull(source, message, number);
+        return RR_OK;
+    case 409:
+        return take_conflict(source, message, number, error);
+    default: /* 503: JetStream is not there (yet); 400: cannot be, and must not become a busy loop */
+        turned_away(source);
+        void_pulls(source);
+        return RR_OK;
+    }
+}
+
+/* Two heartbeats missed: take what is outstanding for void, and ask whether the consumer still exists, since a pull
+ * to one that does not is not answered at all. */
+static rr_status look_at_silence(rr_source *source, rr_error *error)
+{
+    int64_t now = rr_nats_now_ms();
+    char subject[2 * RR_JS_NAME_MAX + 64], reply[160];
+
+    if (now - source->heard_ms > SILENT_MS && now - source->voided_ms > SILENT_MS) {
+        source->voided_ms = now;
+        void_pulls(source);
+        snprintf(subject, sizeof subject, "$JS.API.CONSUMER.INFO.%s.%s", source->options.stream,
+                 source->options.consumer);
+        snprintf(reply, sizeof reply, "%s.info", source->inbox);
+        natsConnection_PublishRequest(source->nats->connection, subject, reply, "", 0);
+    }
+    if (now - source->heard_ms > DEAF_MS) {
+        return rr_fail(error, RR_UNAVAILABLE, "%s: connected, but nothing was heard for %lld s; trying again",
+                       source->nats->place, (long long)((now - source->heard_ms) / 1000));
+    }
+    return RR_OK;
+}
+
+/* --- deliveries --- */
+
+bool rr_js_delivery(natsMsg *message, rr_reply *reply, rr_slice *head, rr_delivery *delivery)
+{
+    if (!rr_reply_parse(natsMsg_GetReply(message), reply, head)) {
+        return false;
+    }
+    *delivery = (rr_delivery){
+        .subject = rr_slice_of(natsMsg_GetSubject(message)),
+        .payload = rr_js_data(message),
+        .stream_sequence = reply->stream,
+        .consumer_sequence = reply->consumer,
+        .times_delivered = reply->delivered,
+        .stored_at_us = (int64_t)(reply->stored_ns / 1000),
+        .handle = message,
+    };
+    return true;
+}
+
+static rr_status count_in(rr_source *source, const rr_reply *reply, rr_slice head, rr_error *error)
+{
+    switch (rr_acks_take(&source->acks, reply)) {
+    case RR_ACKS_TAKEN:
+        if (head.len < sizeof source->head) {
+            memcpy(source->head, head.data, head.len);
+            source->head_len = head.len;
+        }
+        return RR_OK;
+    case RR_ACKS_GAP:
+        if (rr_nats_now_ms() > source->forgive_to_ms) {
+            return rr_js_gone(source, second_reader, error);
+        }
+        source->bound = false;
+        return RR_OK;
+    case RR_ACKS_BACK:
+        source->bound = false;
+        return RR_OK;
+    default:
+        source->bound = false;
+        return rr_fail(error, RR_MEMORY, "no memory to count deliveries");
+    }
+}
+
+/* One message from the inbox; *got says whether it is a delivery that is now the caller's. */
+static rr_status take(rr_source *source, natsMsg *message, rr_delivery *delivery, bool *got, rr_error *error)
+{
+    rr_status status = RR_OK;
+    rr_slice head;
+    rr_reply reply;
+
+    source->heard_ms = rr_nats_now_ms();
+    *got = rr_js_delivery(message, &reply, &head, delivery);
+    if (*got) {
+        take_off(source, 1);
+        if (source->options.ack == RR_ACK_ALL) {
+            status = count_in(source, &reply, head, error);
+            *got = status == RR_OK && source->bound;
+        }
+    } else {
+        status = take_status(source, message, error);
+    }
+    if (!*got) {
+        natsMsg_Destroy(message);
+    }
+    return status;
+}
+
+/* Takes what is there, waiting for the first at most wait_ms. */
+static rr_status take_some(rr_source *source, rr_delivery *deliveries, size_t most, size_t *count, int64_t wait_ms,
+                           rr_error *error)
+{
+    rr_status status = RR_OK;
+    natsMsg *message = NULL;
+    bool got;
+
+    while (*count < most && status == RR_OK && source->bound
+           && natsSubscription_NextMsg(&message, source->sub, *count == 0 && wait_ms > 0 ? wait_ms : 0) == NATS_OK) {
+        status = take(source, message, &deliveries[*count], &got, error);
+        *count += got;
+        wait_ms = 0;
+    }
+    return status;
+}
+
+/* Nothing came: is there still somebody to wait for? */
+static rr_status look_around(rr_source *source, rr_error *error)
+{
+    if (rr_nats_gave_up(source->nats) || !rr_nats_connected(source->nats)) {
+        return rr_js_unavailable(source, error);
+    }
+    if (natsSubscription_IsValid(source->sub)) {
+        top_up(source);
+        return look_at_silence(source, error);
+    }
+    source->bound = false;
+    return RR_OK;
+}
+
+rr_status rr_js_fetch(rr_source *source, rr_delivery *deliveries, size_t most, size_t *count, int wait_ms,
+                      rr_error *error)
+{
+    int64_t deadline_ms = rr_nats_now_ms() + (wait_ms > 0 ? wait_ms : 0);
+    rr_status status;
+
+    *count = 0;
+    do {
+        status = get_ready(source, deadline_ms, error);
+        if (status != RR_OK) {
+            return status;
+        }
+        top_up(source);
+        status = take_some(source, deliveries, most, count, least(SLICE_MS, deadline_ms - rr_nats_now_ms()), error);
+        if (*count > 0) {
+            /* What went wrong behind these is told by the next call; it is remembered or happens again. */
+            top_up(source);
+            return RR_OK;
+        }
+        if (status == RR_OK && source->bound) {
+            status = look_around(source, error);
+        }
+    } while (status == RR_OK && rr_nats_now_ms() < deadline_ms);
+    return status;
+}

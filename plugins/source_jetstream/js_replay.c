@@ -1,0 +1,202 @@
+/* Reading a range of the stream again, beside the consumer and without any effect on it.
+ *
+ * A reader of its own: an ephemeral consumer without acknowledgement, kept in
+ * the server's memory. A work queue allows none, so there the messages are
+ * asked for one by one.
+ */
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "js_internal.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+enum { ROUND = 256, INACTIVE_S = 300 };
+
+typedef struct reading {
+    rr_source *source;
+    uint64_t from, to;
+    bool (*each)(void *context, const rr_delivery *delivery);
+    void *context;
+    bool ended;
+    char subject[2 * RR_JS_NAME_MAX + 64], inbox[128];
+    natsSubscription *sub;
+} reading;
+
+static void hand_over(reading *run, rr_delivery *delivery, uint64_t pending)
+{
+    if (delivery->stream_sequence > run->to) {
+        run->ended = true;
+        return;
+    }
+    delivery->handle = NULL;
+    run->ended = !run->each(run->context, delivery) || pending == 0 || delivery->stream_sequence == run->to;
+}
+
+static rr_status ask_round(reading *run, rr_error *error)
+{
+    char request[64];
+    int len = snprintf(request, sizeof request, "{\"batch\":%d,\"no_wait\":true}", ROUND);
+    natsConnection *connection = run->source->nats->connection;
+    natsStatus status = natsConnection_PublishRequest(connection, run->subject, run->inbox, request, len);
+
+    return status == NATS_OK ? RR_OK : rr_nats_fail(run->source->nats, status, "read again", error);
+}
+
+/* One round: up to ROUND messages, or what there is until a status message ends it. */
+static rr_status read_round(reading *run, rr_error *error)
+{
+    rr_status done = ask_round(run, error);
+    natsMsg *message = NULL;
+    size_t got = 0;
+    bool more = true;
+
+    while (done == RR_OK && more && !run->ended && got < ROUND) {
+        natsStatus status = natsSubscription_NextMsg(&message, run->sub, run->source->options.timeout_ms);
+        rr_delivery delivery;
+        rr_reply reply;
+
+        if (status != NATS_OK) {
+            return rr_nats_fail(run->source->nats, status, "read again", error);
+        }
+        more = rr_js_delivery(message, &reply, NULL, &delivery);
+        if (more) {
+            got++;
+            hand_over(run, &delivery, reply.pending);
+        }
+        natsMsg_Destroy(message);
+    }
+    run->ended = run->ended || (done == RR_OK && got == 0);
+    return done;
+}
+
+static rr_status subscribe_to(reading *run, const char *consumer, rr_error *error)
+{
+    char plain[128];
+    rr_status status;
+
+    status = rr_js_subscribe(run->source, &run->sub, plain, error);
+    snprintf(run->inbox, sizeof run->inbox, "%.120s.r", plain);
+    snprintf(run->subject, sizeof run->subject, "$JS.API.CONSUMER.MSG.NEXT.%s.%s", run->source->options.stream,
+             consumer);
+    return status;
+}
+
+static rr_status read_by_consumer(reading *run, rr_error *error)
+{
+    rr_source *source = run->source;
+    jsConsumerInfo *info = NULL;
+    jsConsumerConfig config;
+    jsErrCode code = 0;
+    natsStatus made;
+    rr_status status;
+
+    jsConsumerConfig_Init(&config);
+    config.DeliverPolicy = js_DeliverByStartSequence;
+    config.OptStartSeq = run->from;
+    config.AckPolicy = js_AckNone;
+    config.FilterSubject = source->filter[0] == '\0' ? NULL : source->filter;
+    config.InactiveThreshold = INACTIVE_S * INT64_C(1000000000);
+    config.MemoryStorage = true;
+    made = js_AddConsumer(&info, source->js, source->options.stream, &config, NULL, &code);
+    if (made != NATS_OK) {
+        return rr_nats_js_fail(source->nats, made, (int)code, "make a reader to read again", error);
+    }
+    run->ended = info->NumPending == 0;
+    status = subscribe_to(run, info->Name, error);
+    while (status == RR_OK && !run->ended) {
+        status = read_round(run, error);
+    }
+    natsSubscription_Destroy(run->sub);
+    if (rr_nats_connected(source->nats)) {
+        js_DeleteConsumer(source->js, source->options.stream, info->Name, NULL, NULL);
+    }
+    jsConsumerInfo_Destroy(info);
+    return status;
+}
+
+/* --- a work queue --- */
+
+/* The subject passes a filter with wildcards; an empty filter lets all pass. */
+static bool passes(const char *filter, const char *subject)
+{
+    while (*filter != '\0' && *subject != '\0') {
+        size_t token = strcspn(filter, "."), own = strcspn(subject, ".");
+
+        if (token == 1 && *filter == '>') {
+            return true;
+        }
+        if (!(token == 1 && *filter == '*') && (token != own || memcmp(filter, subject, own) != 0)) {
+            return false;
+        }
+        filter += token;
+        subject += own;
+        if (*filter != *subject) {
+            return false;
+        }
+        filter += *filter == '.';
+        subject += *subject == '.';
+    }
+    return *filter == *subject;
+}
+
+static rr_status read_one(reading *run, uint64_t sequence, rr_error *error)
+{
+    rr_source *source = run->source;
+    natsMsg *message = NULL;
+    jsErrCode code = 0;
+    natsStatus status = js_GetMsg(&message, source->js, source->options.stream, sequence, NULL, &code);
+
+    if (status == NATS_NOT_FOUND) {
+        return RR_OK;
+    }
+    if (status != NATS_OK) {
+        return rr_nats_js_fail(source->nats, status, (int)code, "read again", error);
+    }
+    if (source->filter[0] == '\0' || passes(source->filter, natsMsg_GetSubject(message))) {
+        rr_delivery delivery = {
+            .subject = rr_slice_of(natsMsg_GetSubject(message)), .payload = rr_js_data(message),
+            .stream_sequence = sequence, .times_delivered = 1, .stored_at_us = natsMsg_GetTime(message) / 1000,
+        };
+
+        hand_over(run, &delivery, 1);
+    }
+    natsMsg_Destroy(message);
+    return RR_OK;
+}
+
+static rr_status read_one_by_one(reading *run, rr_error *error)
+{
+    rr_source *source = run->source;
+    jsStreamInfo *info = NULL;
+    jsErrCode code = 0;
+    natsStatus asked = js_GetStreamInfo(&info, source->js, source->options.stream, NULL, &code);
+    rr_status status = RR_OK;
+    uint64_t last;
+
+    if (asked != NATS_OK) {
+        return rr_nats_js_fail(source->nats, asked, (int)code, "ask for the stream", error);
+    }
+    last = info->State.LastSeq < run->to ? info->State.LastSeq : run->to;
+    run->from = info->State.FirstSeq > run->from ? info->State.FirstSeq : run->from;
+    jsStreamInfo_Destroy(info);
+    for (uint64_t at = run->from; status == RR_OK && at <= last && !run->ended; at++) {
+        status = read_one(run, at, error);
+    }
+    return status;
+}
+
+rr_status rr_js_replay(rr_source *source, uint64_t from, uint64_t to, bool (*each)(void *, const rr_delivery *),
+                       void *context, rr_error *error)
+{
+    reading run = {.source = source, .from = from == 0 ? 1 : from, .to = to == 0 ? UINT64_MAX : to, .each = each,
+                   .context = context};
+
+    if (source->nats == NULL || !rr_nats_connected(source->nats)) {
+        return rr_js_unavailable(source, error);
+    }
+    if (run.from > run.to) {
+        return RR_OK;
+    }
+    return source->work_queue ? read_one_by_one(&run, error) : read_by_consumer(&run, error);
+}

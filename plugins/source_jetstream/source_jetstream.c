@@ -1,0 +1,354 @@
+/* Connecting, and the ops that only send. */
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "js_internal.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+enum { CLOSE_FLUSH_MS = 1000 };
+
+rr_status rr_js_connect(rr_source *source, rr_error *error)
+{
+    const rr_source_options *from = &source->options;
+    rr_nats_options options = {
+        .url = from->url, .user = from->user, .password = from->password, .token = from->token,
+        .credentials_file = from->credentials_file, .nkey_seed_file = from->nkey_seed_file,
+        .tls_ca_file = from->tls_ca_file, .tls_cert_file = from->tls_cert_file, .tls_key_file = from->tls_key_file,
+        .timeout_ms = from->timeout_ms,
+    };
+    jsOptions js;
+    natsStatus status;
+
+    if (rr_nats_open(&options, &source->nats, error) != RR_OK) {
+        return error == NULL ? RR_UNAVAILABLE : error->status;
+    }
+    jsOptions_Init(&js);
+    js.Wait = from->timeout_ms;
+    status = natsConnection_JetStream(&source->js, source->nats->connection, &js);
+    if (status != NATS_OK) {
+        rr_nats_fail(source->nats, status, "JetStream", error);
+        rr_js_disconnect(source);
+        return rr_nats_status(status);
+    }
+    return RR_OK;
+}
+
+void rr_js_disconnect(rr_source *source)
+{
+    rr_js_drop_subscription(source);
+    natsSubscription_Destroy(source->answers);
+    source->answers = NULL;
+    jsCtx_Destroy(source->js);
+    source->js = NULL;
+    rr_nats_close(source->nats);
+    source->nats = NULL;
+}
+
+rr_status rr_js_unavailable(const rr_source *source, rr_error *error)
+{
+    const char *last = NULL;
+
+    if (source->nats == NULL) {
+        return rr_fail(error, RR_UNAVAILABLE, "not connected to %s; trying again", source->options.url);
+    }
+    natsConnection_GetLastError(source->nats->connection, &last);
+    return rr_fail(error, RR_UNAVAILABLE, "%s: not connected%s%s; trying again", source->nats->place,
+                   last != NULL && last[0] != '\0' ? ": " : "", last == NULL ? "" : last);
+}
+
+/* --- opening --- */
+
+static bool good_name(const char *name)
+{
+    return name != NULL && name[0] != '\0' && strlen(name) <= RR_JS_NAME_MAX
+           && strpbrk(name, ".*> \t\r\n/\\\"") == NULL;
+}
+
+static rr_status check_options(const rr_source_options *options, rr_error *error)
+{
+    if (!good_name(options->stream)) {
+        return rr_fail(error, RR_CONFIG, "stream: '%s' is not a name of a stream (no points, spaces or wildcards)",
+                       options->stream == NULL ? "" : options->stream);
+    }
+    if (!good_name(options->consumer)) {
+        return rr_fail(error, RR_CONFIG, "consumer: '%s' is not a name of a consumer (no points, spaces or wildcards)",
+                       options->consumer == NULL ? "" : options->consumer);
+    }
+    if (options->filter != NULL && strlen(options->filter) > RR_JS_FILTER_MAX) {
+        return rr_fail(error, RR_CONFIG, "filter: longer than %d bytes", RR_JS_FILTER_MAX);
+    }
+    if (options->ack_wait_s != 0 && options->ack_wait_s < RR_JS_ACK_WAIT_MIN_S) {
+        return rr_fail(error, RR_CONFIG, "ack_wait: %d s is too short for a batch; at least %d s, better 60 s",
+                       options->ack_wait_s, RR_JS_ACK_WAIT_MIN_S);
+    }
+    return RR_OK;
+}
+
+static void fill_in(rr_source *source, const rr_source_options *options)
+{
+    rr_source_options *own = &source->options;
+
+    *own = *options;
+    own->url = own->url == NULL ? "nats://127.0.0.1:4222" : own->url;
+    own->batch = own->batch == 0 ? 1024 : own->batch;
+    own->pulls = own->pulls == 0 ? 3 : own->pulls;
+    own->ack_wait_s = own->ack_wait_s == 0 ? 60 : own->ack_wait_s;
+    own->timeout_ms = own->timeout_ms <= 0 ? 5000 : own->timeout_ms;
+    snprintf(source->pull_subject, sizeof source->pull_subject, "$JS.API.CONSUMER.MSG.NEXT.%s.%s", own->stream,
+             own->consumer);
+}
+
+static rr_status js_open(const rr_source_options *options, rr_source **source, rr_error *error)
+{
+    rr_error local = {0};
+    rr_source *made;
+    rr_status status;
+
+    *source = NULL;
+    error = error == NULL ? &local : error;
+    status = check_options(options, error);
+    if (status != RR_OK) {
+        return status;
+    }
+    made = calloc(1, sizeof *made);
+    if (made == NULL) {
+        return rr_fail(error, RR_MEMORY, "no memory for a source");
+    }
+    fill_in(made, options);
+    status = rr_js_connect(made, error);
+    if (status == RR_OK) {
+        status = rr_js_bind(made, error);
+    }
+    if (status != RR_OK) {
+        rr_js_disconnect(made);
+        free(made);
+        return status;
+    }
+    *source = made;
+    return RR_OK;
+}
+
+/* --- acknowledging --- */
+
+static natsStatus answer(rr_source *source, const rr_delivery *delivery, const char *word)
+{
+    const char *reply = delivery->handle == NULL ? NULL : natsMsg_GetReply(delivery->handle);
+
+    /* natsMsg_Ack would look for the library's own pull subscription behind the message, and there is none. */
+    return reply == NULL || source->nats == NULL
+               ? NATS_CONNECTION_CLOSED
+               : natsConnection_PublishString(source->nats->connection, reply, word);
+}
+
+static void free_deliveries(const rr_delivery *deliveries, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        natsMsg_Destroy(deliveries[i].handle);
+    }
+}
+
+static natsStatus acknowledge_due(rr_source *source)
+{
+    char subject[RR_REPLY_MAX];
+    rr_reply reply;
+
+    if (source->failed.status != RR_OK || !rr_acks_due(&source->acks, &reply)) {
+        return NATS_OK;
+    }
+    rr_reply_print((rr_slice){source->head, source->head_len}, &reply, subject);
+    return source->nats == NULL ? NATS_CONNECTION_CLOSED
+                                : natsConnection_PublishString(source->nats->connection, subject, "+ACK");
+}
+
+static rr_status sent(const rr_source *source, natsStatus status, const char *what, rr_error *error)
+{
+    return status == NATS_OK ? RR_OK
+           : source->nats == NULL ? rr_js_unavailable(source, error)
+                                  : rr_nats_fail(source->nats, status, what, error);
+}
+
+static rr_status js_ack(rr_source *source, const rr_delivery *deliveries, size_t count, rr_error *error)
+{
+    natsStatus status = NATS_OK;
+
+    for (size_t i = 0; i < count; i++) {
+        if (source->options.ack == RR_ACK_ALL) {
+            rr_acks_done(&source->acks, deliveries[i].stream_sequence);
+        } else if (status == NATS_OK) {
+            status = answer(source, &deliveries[i], "+ACK");
+        }
+    }
+    if (source->options.ack == RR_ACK_ALL) {
+        status = acknowledge_due(source);
+    }
+    free_deliveries(deliveries, count);
+    return sent(source, status, "acknowledge", error);
+}
+
+static rr_status js_progress(rr_source *source, const rr_delivery *deliveries, size_t count, rr_error *error)
+{
+    natsStatus status = NATS_OK;
+
+    for (size_t i = 0; i < count && status == NATS_OK; i++) {
+        status = answer(source, &deliveries[i], "+WPI");
+    }
+    return sent(source, status, "signal progress", error);
+}
+
+/* What came to the inbox and was not handed out, up to the last message that the server sends us: a drain ends our
+ * interest first. */
+static natsMsg **collect_rest(rr_source *source, size_t *count)
+{
+    int64_t until_ms = rr_nats_now_ms() + CLOSE_FLUSH_MS;
+    natsMsg **rest = NULL, **grown, *message = NULL;
+
+    natsSubscription_Drain(source->sub);
+    while (natsSubscription_IsValid(source->sub) && rr_nats_now_ms() < until_ms) {
+        if (natsSubscription_NextMsg(&message, source->sub, 10) != NATS_OK) {
+            continue;
+        }
+        grown = natsMsg_GetReply(message) == NULL ? NULL : reallocarray(rest, *count + 1, sizeof *rest);
+        if (grown == NULL) {
+            natsMsg_Destroy(message);
+            continue;
+        }
+        rest = grown;
+        rest[(*count)++] = message;
+    }
+    return rest;
+}
+
+/* Ends our interest, and lets go what was not handed out. In this order: else the server would hand what we let go
+ * straight to our own pulls. */
+static void leave(rr_source *source)
+{
+    bool can = !source->leaving && source->sub != NULL && source->nats != NULL && rr_nats_connected(source->nats);
+    size_t count = 0;
+    natsMsg **rest = can ? collect_rest(source, &count) : NULL;
+
+    for (size_t i = 0; i < count; i++) {
+        if (source->options.ack == RR_ACK_EXPLICIT) {
+            natsConnection_PublishString(source->nats->connection, natsMsg_GetReply(rest[i]), "-NAK");
+        }
+        natsMsg_Destroy(rest[i]);
+    }
+    free(rest);
+    source->leaving = true;
+}
+
+static void js_release(rr_source *source, const rr_delivery *deliveries, size_t count, bool leaving)
+{
+    if (leaving) {
+        leave(source);
+    }
+    /* Under `ack: all` whoever reads next asks for what is outstanding (js_settle.c). */
+    for (size_t i = 0; i < count && leaving && source->options.ack == RR_ACK_EXPLICIT; i++) {
+        answer(source, &deliveries[i], "-NAK");
+    }
+    free_deliveries(deliveries, count);
+}
+
+static rr_status js_flush(rr_source *source, int timeout_ms, rr_error *error)
+{
+    natsStatus status;
+
+    if (source->nats == NULL || !rr_nats_connected(source->nats)) {
+        return rr_js_unavailable(source, error);
+    }
+    status = natsConnection_FlushTimeout(source->nats->connection, timeout_ms > 0 ? timeout_ms : 1);
+    return sent(source, status, "flush", error);
+}
+
+static void js_close(rr_source *source)
+{
+    if (source == NULL) {
+        return;
+    }
+    if (source->nats != NULL && rr_nats_connected(source->nats)) {
+        leave(source);
+        natsConnection_FlushTimeout(source->nats->connection, CLOSE_FLUSH_MS);
+    }
+    rr_js_disconnect(source);
+    rr_acks_fini(&source->acks);
+    free(source);
+}
+
+/* --- what there is --- */
+
+static void copy_stream(rr_source_info *info, const jsStreamInfo *stream)
+{
+    static const char *const retentions[] = {"limits", "interest", "workqueue"};
+    const jsStreamConfig *config = stream->Config;
+    size_t retention = (size_t)config->Retention;
+
+    info->first_sequence = stream->State.FirstSeq;
+    info->last_sequence = stream->State.LastSeq;
+    info->created_at_us = stream->Created / 1000;
+    info->replicas = (int)config->Replicas;
+    info->max_age_us = config->MaxAge > 0 ? config->MaxAge / 1000 : 0;
+    info->max_messages = config->MaxMsgs > 0 ? config->MaxMsgs : 0;
+    info->max_bytes = config->MaxBytes > 0 ? config->MaxBytes : 0;
+    snprintf(info->retention, sizeof info->retention, "%s", retention < 3 ? retentions[retention] : "other");
+    snprintf(info->storage, sizeof info->storage, "%s", config->Storage == js_MemoryStorage ? "memory" : "file");
+}
+
+static rr_status js_info(rr_source *source, rr_source_info *info, rr_error *error)
+{
+    jsStreamInfo *stream = NULL;
+    jsConsumerInfo *consumer = NULL;
+    jsErrCode code = 0;
+    natsStatus status;
+    rr_status done;
+
+    *info = (rr_source_info){0};
+    if (source->nats == NULL || !rr_nats_connected(source->nats)) {
+        return rr_js_unavailable(source, error);
+    }
+    status = js_GetStreamInfo(&stream, source->js, source->options.stream, NULL, &code);
+    if (status != NATS_OK) {
+        return status == NATS_NOT_FOUND
+                   ? rr_fail(error, RR_CONFIG, "stream %s is gone", source->options.stream)
+                   : rr_nats_js_fail(source->nats, status, (int)code, "ask for the stream", error);
+    }
+    copy_stream(info, stream);
+    jsStreamInfo_Destroy(stream);
+    done = rr_js_consumer_info(source, source->options.timeout_ms, &consumer, error);
+    if (done == RR_OK) {
+        info->ack_floor = consumer->AckFloor.Stream;
+        info->delivered = consumer->Delivered.Stream;
+        info->pending = consumer->NumPending;
+        info->ack_pending = (uint64_t)consumer->NumAckPending;
+        info->redelivered = (uint64_t)consumer->NumRedelivered;
+        jsConsumerInfo_Destroy(consumer);
+    }
+    return done;
+}
+
+const rr_source_ops rr_source_jetstream_ops = {
+    .scheme = "nats",
+    .open = js_open,
+    .close = js_close,
+    .fetch = rr_js_fetch,
+    .ack = js_ack,
+    .progress = js_progress,
+    .release = js_release,
+    .publish = rr_js_publish,
+    .bound = rr_js_bound,
+    .info = js_info,
+    .flush = js_flush,
+    .replay = rr_js_replay,
+};
+
+#ifdef RR_PLUGIN_SHARED
+#include <rr/plugin.h>
+
+extern const rr_plugin rr_plugin_export __asm__("rr_plugin") __attribute__((visibility("default")));
+
+const rr_plugin rr_plugin_export = {
+    .magic = RR_PLUGIN_MAGIC,
+    .abi = RR_PLUGIN_ABI,
+    .name = "source_jetstream",
+    .help = "Reads a durable pull consumer of a NATS JetStream stream.",
+    .source = &rr_source_jetstream_ops,
+};
+#endif

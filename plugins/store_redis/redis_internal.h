@@ -1,0 +1,54 @@
+/* What the files of the Redis store share. */
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef RR_STORE_REDIS_INTERNAL_H
+#define RR_STORE_REDIS_INTERNAL_H
+
+#include <rr/store.h>
+
+#include "redis_link.h"
+#include "redis_resp.h"
+
+enum {
+    RR_CALL_UNITS = 128,         /* units of one call; fewer redis.call()s each, but others wait for the whole */
+    RR_CALL_KEYS = 1000,         /* keys of one MGET */
+    RR_CALL_BYTES = 512 * 1024,  /* a call ends behind the unit that reaches this */
+    RR_ROUND_BYTES = 8 << 20,    /* calls that are asked at once */
+    RR_ROUND_FLIGHTS = 64
+};
+
+struct rr_store {
+    rr_link link;
+    size_t log_max;
+    rr_flight flights[RR_ROUND_FLIGHTS];
+};
+
+/* Asks about `count` items in rounds: `put` writes one call for items from `first` on into link.out and says how many
+ * of them it covers (at least one; writing nothing is fine), `take` takes the answers. Begins the op. */
+typedef size_t rr_call_put(void *context, size_t first);
+
+rr_status rr_store_ask(rr_store *store, size_t count, rr_call_put *put, rr_flight_take *take, void *context,
+                       rr_error *error);
+
+rr_status rr_redis_swap(rr_store *store, rr_swap *swaps, size_t count, rr_arena *arena, rr_error *error);
+rr_status rr_redis_read_parts(rr_store *store, rr_parts_read *reads, size_t count, rr_arena *arena, rr_error *error);
+
+/* Writes the head of a call to a function: its name and how many keys follow; `args` come behind the keys. */
+void rr_call_head(rr_buf *out, const char *function, size_t keys, size_t args);
+
+/* Writes <key>:parts:<birth> as one string. */
+void rr_call_parts_key(rr_buf *out, rr_slice key, rr_slice token);
+
+static inline void rr_error_clear(rr_error *error)
+{
+    error->status = RR_OK;
+    error->text[0] = '\0';
+}
+
+/* A copy in the arena. False: memory ran out. */
+static inline bool rr_keep(rr_arena *arena, rr_slice from, rr_slice *to)
+{
+    *to = rr_arena_copy(arena, from);
+    return to->len == from.len;
+}
+
+#endif

@@ -1,0 +1,75 @@
+/* rr_link: one connection to Redis, every op of which ends by its deadline.
+ *
+ * Commands are written into `out` and asked all at once; replies come in order.
+ * After any trouble on the wire the connection is dropped, so that a late reply
+ * is never taken for the next one's; the next op connects again.
+ */
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef RR_STORE_REDIS_LINK_H
+#define RR_STORE_REDIS_LINK_H
+
+#include <hiredis/hiredis.h>
+#include <rr/error.h>
+
+#include "buf.h"
+#include "redis_url.h"
+
+/* Names of functions and of their library, which all end with the hash of the library's text. */
+typedef struct rr_link_functions {
+    char library[32], swap[32], parts[32], identity[32], note[32], log[32];
+    rr_buf load; /* the command that loads them */
+} rr_link_functions;
+
+typedef struct rr_link {
+    rr_redis_url url;
+    int timeout_ms;
+    redisContext *context; /* NULL: not connected */
+    int64_t deadline_ms;   /* of the op at work, by the monotonic clock */
+    rr_buf out;            /* commands of the op at work */
+    rr_link_functions functions;
+    char in[65536];
+} rr_link;
+
+/* A command in `out`, and the items it is about. */
+typedef struct rr_flight {
+    size_t from, len;    /* its bytes in `out` */
+    size_t first, count; /* items */
+    bool missed;         /* the functions were not there: nothing was done */
+} rr_flight;
+
+/* Takes one flight's reply, which is not an error. Not OK ends the op and drops the connection. */
+typedef rr_status rr_flight_take(void *context, const rr_flight *flight, const redisReply *reply, rr_error *error);
+
+/* Link of an URL; not connected yet. */
+rr_status rr_link_open(rr_link *link, const char *url, const char *password, int timeout_ms, rr_error *error);
+void rr_link_close(rr_link *link);
+
+/* Begins an op: sets its deadline, empties `out`, and connects if need be: authentication, database, version, no
+ * cluster, functions. UNAVAILABLE: no connection. CONFIG: this server will not do, and why. */
+rr_status rr_link_begin(rr_link *link, rr_error *error);
+
+/* Asks all flights in one go and takes their replies in order. Where the functions are gone they are loaded again and
+ * what missed them is asked once more. An error that answers a whole flight is kept, and the rest still taken:
+ * UNAVAILABLE if it may pass (the connection is dropped then, too), else REFUSED_BY_SERVER. */
+rr_status rr_link_ask(rr_link *link, rr_flight *flights, size_t count, rr_flight_take *take, void *context,
+                      rr_error *error);
+
+/* The same for the one command in `out`. */
+rr_status rr_link_ask_one(rr_link *link, rr_flight_take *take, void *context, rr_error *error);
+
+void rr_link_drop(rr_link *link);
+
+/* "redis at <where>: <text>"; drops the connection. */
+rr_status rr_link_fail(rr_link *link, rr_status status, rr_error *error, const char *format, ...)
+    __attribute__((format(printf, 4, 5)));
+
+/* A reply of a shape that no Redis sends. */
+rr_status rr_link_odd(rr_link *link, const char *what, rr_error *error);
+
+static inline rr_slice rr_reply_bytes(const redisReply *reply)
+{
+    return reply->type == REDIS_REPLY_STRING || reply->type == REDIS_REPLY_STATUS ? (rr_slice){reply->str, reply->len}
+                                                                                  : (rr_slice){NULL, 0};
+}
+
+#endif

@@ -1,0 +1,486 @@
+/* The store port over one connection to Redis: opening, loads, logs, notes and walks; swaps and parts are next door. */
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "store_redis.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "redis_internal.h"
+
+enum { TIMEOUT_MS = 2000, LOG_MAX = 100000 };
+
+static rr_status redis_open(const char *url, const rr_store_options *options, rr_store **store, rr_error *error)
+{
+    rr_store_options given = options == NULL ? (rr_store_options){0} : *options;
+    rr_store *made = calloc(1, sizeof *made);
+    rr_status status;
+
+    *store = NULL;
+    if (made == NULL) {
+        return rr_fail(error, RR_MEMORY, "redis store: memory ran out");
+    }
+    made->log_max = given.log_max == 0 ? LOG_MAX : given.log_max;
+    status = rr_link_open(&made->link, url, given.password, given.timeout_ms > 0 ? given.timeout_ms : TIMEOUT_MS, error);
+    status = status == RR_OK ? rr_link_begin(&made->link, error) : status;
+    if (status != RR_OK) {
+        rr_link_close(&made->link);
+        free(made);
+        return status;
+    }
+    *store = made;
+    return RR_OK;
+}
+
+static void redis_close(rr_store *store)
+{
+    if (store != NULL) {
+        rr_link_close(&store->link);
+        explicit_bzero(store->link.url.password, sizeof store->link.url.password);
+        free(store);
+    }
+}
+
+/* ---- calls ---- */
+
+void rr_call_head(rr_buf *out, const char *function, size_t keys, size_t args)
+{
+    rr_resp_command(out, 3 + keys + args);
+    rr_resp_text(out, "FCALL");
+    rr_resp_text(out, function);
+    rr_resp_u64(out, keys);
+}
+
+void rr_call_parts_key(rr_buf *out, rr_slice key, rr_slice token)
+{
+    static const char between[] = ":parts:";
+
+    rr_resp_head(out, '$', key.len + sizeof between - 1 + RR_BIRTH_LEN, 0);
+    rr_buf_slice(out, key);
+    rr_buf_put(out, between, sizeof between - 1);
+    rr_buf_put(out, token.data, RR_BIRTH_LEN);
+    rr_buf_put(out, "\r\n", 2);
+}
+
+/* Writes calls until a round is full. Says how many flights there are, and moves *first behind their items. */
+static size_t fill_round(rr_store *store, size_t count, size_t *first, rr_call_put *put, void *context)
+{
+    rr_buf *out = &store->link.out;
+    size_t flights = 0;
+
+    while (*first < count && flights < RR_ROUND_FLIGHTS && out->len < RR_ROUND_BYTES && rr_buf_ok(out)) {
+        rr_flight flight = {.from = out->len, .first = *first};
+
+        flight.count = put(context, *first);
+        flight.len = out->len - flight.from;
+        *first += flight.count;
+        if (flight.len != 0) {
+            store->flights[flights++] = flight;
+        }
+    }
+    return flights;
+}
+
+rr_status rr_store_ask(rr_store *store, size_t count, rr_call_put *put, rr_flight_take *take, void *context,
+                       rr_error *error)
+{
+    rr_status status = count == 0 ? RR_OK : rr_link_begin(&store->link, error);
+    size_t first = 0;
+
+    while (status == RR_OK && first < count) {
+        size_t flights;
+
+        rr_buf_clear(&store->link.out);
+        flights = fill_round(store, count, &first, put, context);
+        status = rr_link_ask(&store->link, store->flights, flights, take, context, error);
+    }
+    return status;
+}
+
+static void say_key(rr_error *error, rr_slice key)
+{
+    if (error != NULL) {
+        rr_error_within(error, "key %.*s", (int)key.len, key.data);
+    }
+}
+
+static rr_status out_of_memory(rr_error *error)
+{
+    return rr_fail(error, RR_MEMORY, "redis store: memory ran out, or the batch's limit was reached");
+}
+
+/* ---- loads ---- */
+
+typedef struct loading {
+    rr_store *store;
+    rr_load *loads;
+    size_t count;
+    rr_arena *arena;
+} loading;
+
+static size_t put_loads(void *context, size_t first)
+{
+    loading *at = context;
+    rr_buf *out = &at->store->link.out;
+    size_t count = 0, bytes = 0;
+
+    while (first + count < at->count && count < RR_CALL_KEYS && bytes < RR_CALL_BYTES) {
+        bytes += at->loads[first + count++].key.len;
+    }
+    rr_resp_command(out, 1 + count);
+    rr_resp_text(out, "MGET");
+    for (size_t i = first; i < first + count; i++) {
+        rr_resp_bytes(out, at->loads[i].key);
+    }
+    return count;
+}
+
+static rr_status take_loads(void *context, const rr_flight *flight, const redisReply *reply, rr_error *error)
+{
+    loading *at = context;
+
+    if (reply->type != REDIS_REPLY_ARRAY || reply->elements != flight->count) {
+        return rr_link_odd(&at->store->link, "MGET", error);
+    }
+    for (size_t i = 0; i < flight->count; i++) {
+        if (!rr_keep(at->arena, rr_reply_bytes(reply->element[i]), &at->loads[flight->first + i].value)) {
+            return out_of_memory(error);
+        }
+    }
+    return RR_OK;
+}
+
+static rr_status redis_load(rr_store *store, rr_load *loads, size_t count, rr_arena *arena, rr_error *error)
+{
+    loading at = {store, loads, count, arena};
+
+    for (size_t i = 0; i < count; i++) {
+        rr_error_clear(&loads[i].error);
+        loads[i].value = (rr_slice){NULL, 0};
+    }
+    return rr_store_ask(store, count, put_loads, take_loads, &at, error);
+}
+
+/* ---- logs ---- */
+
+typedef struct log_reading {
+    rr_store *store;
+    rr_arena *arena;
+    rr_log_entry *entries;
+    size_t count;
+} log_reading;
+
+static rr_status take_log(void *context, const rr_flight *flight, const redisReply *reply, rr_error *error)
+{
+    log_reading *at = context;
+
+    (void)flight;
+    if (reply->type != REDIS_REPLY_ARRAY) {
+        return rr_link_odd(&at->store->link, "a read of a log", error);
+    }
+    at->entries = rr_arena_take(at->arena, (reply->elements / 2 + 1) * sizeof *at->entries);
+    if (at->entries == NULL) {
+        return out_of_memory(error);
+    }
+    for (size_t i = 0; i + 1 < reply->elements; i += 2) {
+        rr_log_entry *entry = &at->entries[at->count++];
+
+        if (!rr_keep(at->arena, rr_reply_bytes(reply->element[i]), &entry->id) ||
+            !rr_keep(at->arena, rr_reply_bytes(reply->element[i + 1]), &entry->bytes)) {
+            return out_of_memory(error);
+        }
+    }
+    return RR_OK;
+}
+
+static rr_status redis_log_read(rr_store *store, rr_slice log_key, const char *drainer, int idle_ms, size_t most,
+                                rr_arena *arena, rr_log_entry **entries, size_t *count, rr_error *error)
+{
+    log_reading at = {.store = store, .arena = arena};
+    rr_buf *out = &store->link.out;
+    rr_status status = rr_link_begin(&store->link, error);
+
+    *entries = NULL;
+    *count = 0;
+    if (status != RR_OK || most == 0) {
+        return status;
+    }
+    rr_call_head(out, store->link.functions.log, 1, 3);
+    rr_resp_bytes(out, log_key);
+    rr_resp_text(out, drainer);
+    rr_resp_u64(out, idle_ms < 0 ? 0 : (uint64_t)idle_ms);
+    rr_resp_u64(out, most);
+    status = rr_link_ask_one(&store->link, take_log, &at, error);
+    if (status == RR_OK) {
+        *entries = at.entries;
+        *count = at.count;
+    }
+    return status;
+}
+
+typedef struct log_settling {
+    rr_store *store;
+    rr_slice log_key;
+    const rr_slice *ids;
+    size_t count;
+} log_settling;
+
+static size_t put_done(void *context, size_t first)
+{
+    log_settling *at = context;
+    rr_buf *out = &at->store->link.out;
+    size_t count = at->count - first < RR_CALL_KEYS ? at->count - first : RR_CALL_KEYS;
+
+    rr_resp_command(out, 3 + count);
+    rr_resp_text(out, "XACK");
+    rr_resp_bytes(out, at->log_key);
+    rr_resp_text(out, "rr");
+    for (size_t i = first; i < first + count; i++) {
+        rr_resp_bytes(out, at->ids[i]);
+    }
+    return count;
+}
+
+static rr_status take_nothing(void *context, const rr_flight *flight, const redisReply *reply, rr_error *error)
+{
+    (void)context;
+    (void)flight;
+    (void)reply;
+    (void)error;
+    return RR_OK;
+}
+
+static rr_status redis_log_done(rr_store *store, rr_slice log_key, const rr_slice *ids, size_t count, rr_error *error)
+{
+    log_settling at = {store, log_key, ids, count};
+
+    return rr_store_ask(store, count, put_done, take_nothing, &at, error);
+}
+
+/* ---- notes ---- */
+
+typedef struct note_reading {
+    rr_arena *arena;
+    rr_slice value;
+} note_reading;
+
+static rr_status take_note(void *context, const rr_flight *flight, const redisReply *reply, rr_error *error)
+{
+    note_reading *at = context;
+
+    (void)flight;
+    return rr_keep(at->arena, rr_reply_bytes(reply), &at->value) ? RR_OK : out_of_memory(error);
+}
+
+static rr_status redis_note_get(rr_store *store, rr_slice key, rr_arena *arena, rr_slice *value, rr_error *error)
+{
+    note_reading at = {.arena = arena};
+    rr_status status = rr_link_begin(&store->link, error);
+
+    *value = (rr_slice){NULL, 0};
+    if (status == RR_OK) {
+        rr_resp_command(&store->link.out, 2);
+        rr_resp_text(&store->link.out, "GET");
+        rr_resp_bytes(&store->link.out, key);
+        status = rr_link_ask_one(&store->link, take_note, &at, error);
+    }
+    if (status != RR_OK) {
+        say_key(error, key);
+        return status;
+    }
+    *value = at.value;
+    return RR_OK;
+}
+
+static rr_status take_done(void *context, const rr_flight *flight, const redisReply *reply, rr_error *error)
+{
+    (void)flight;
+    (void)error;
+    *(bool *)context = reply->type == REDIS_REPLY_INTEGER && reply->integer == 1;
+    return RR_OK;
+}
+
+static rr_status redis_note_set(rr_store *store, rr_slice key, rr_slice expected, rr_slice value, int64_t ttl_ms,
+                                const rr_store_identity *incarnation, bool *done, rr_error *error)
+{
+    rr_buf *out = &store->link.out;
+    rr_status status = rr_link_begin(&store->link, error);
+
+    *done = false;
+    if (status == RR_OK) {
+        rr_call_head(out, store->link.functions.note, 1, 4);
+        rr_resp_bytes(out, key);
+        rr_resp_bytes(out, expected);
+        rr_resp_bytes(out, value);
+        rr_resp_until(out, ttl_ms);
+        rr_resp_text(out, incarnation == NULL ? "" : incarnation->incarnation);
+        status = rr_link_ask_one(&store->link, take_done, done, error);
+    }
+    if (status != RR_OK) {
+        say_key(error, key);
+    }
+    return status;
+}
+
+static void put_note(rr_buf *out, rr_slice key, rr_slice value, int64_t ttl_ms)
+{
+    rr_resp_command(out, value.len == 0 ? 2 : ttl_ms == 0 ? 3 : 5);
+    rr_resp_text(out, value.len == 0 ? "DEL" : "SET");
+    rr_resp_bytes(out, key);
+    if (value.len != 0) {
+        rr_resp_bytes(out, value);
+    }
+    if (value.len != 0 && ttl_ms != 0) {
+        rr_resp_text(out, "PX");
+        rr_resp_until(out, ttl_ms);
+    }
+}
+
+static rr_status redis_note_put(rr_store *store, rr_slice key, rr_slice value, int64_t ttl_ms, rr_error *error)
+{
+    rr_status status = rr_link_begin(&store->link, error);
+
+    if (status == RR_OK) {
+        put_note(&store->link.out, key, value, ttl_ms);
+        status = rr_link_ask_one(&store->link, take_nothing, NULL, error);
+    }
+    if (status != RR_OK) {
+        say_key(error, key);
+    }
+    return status;
+}
+
+/* ---- who is there ---- */
+
+static rr_status take_identity(void *context, const rr_flight *flight, const redisReply *reply, rr_error *error)
+{
+    rr_store_identity *identity = context;
+    rr_slice text = rr_reply_bytes(reply);
+
+    (void)flight;
+    if (text.len == 0 || text.len >= sizeof identity->incarnation) {
+        return rr_fail(error, RR_UNAVAILABLE, "redis store: the server does not say who it is");
+    }
+    memcpy(identity->incarnation, text.data, text.len);
+    identity->incarnation[text.len] = '\0';
+    return RR_OK;
+}
+
+static rr_status redis_identity(rr_store *store, rr_store_identity *identity, rr_error *error)
+{
+    rr_status status = rr_link_begin(&store->link, error);
+
+    *identity = (rr_store_identity){0};
+    if (status == RR_OK) {
+        rr_call_head(&store->link.out, store->link.functions.identity, 0, 0);
+        status = rr_link_ask_one(&store->link, take_identity, identity, error);
+    }
+    return status;
+}
+
+/* ---- walks ---- */
+
+typedef struct page {
+    rr_store *store;
+    rr_arena arena;
+    char cursor[32];
+    rr_slice *keys;
+    size_t count;
+} page;
+
+static rr_status take_page(void *context, const rr_flight *flight, const redisReply *reply, rr_error *error)
+{
+    page *at = context;
+    const redisReply *keys;
+
+    (void)flight;
+    if (reply->type != REDIS_REPLY_ARRAY || reply->elements != 2 || reply->element[1]->type != REDIS_REPLY_ARRAY ||
+        reply->element[0]->type != REDIS_REPLY_STRING) {
+        return rr_link_odd(&at->store->link, "SCAN", error);
+    }
+    snprintf(at->cursor, sizeof at->cursor, "%s", reply->element[0]->str);
+    keys = reply->element[1];
+    at->count = keys->elements;
+    at->keys = rr_arena_take(&at->arena, (at->count + 1) * sizeof *at->keys);
+    for (size_t i = 0; at->keys != NULL && i < at->count; i++) {
+        if (!rr_keep(&at->arena, rr_reply_bytes(keys->element[i]), &at->keys[i])) {
+            return out_of_memory(error);
+        }
+    }
+    return at->keys == NULL ? out_of_memory(error) : RR_OK;
+}
+
+/* The prefix taken literally, then anything. */
+static void put_pattern(rr_buf *pattern, rr_slice prefix)
+{
+    for (size_t i = 0; i < prefix.len; i++) {
+        if (strchr("*?[]\\", prefix.data[i]) != NULL && prefix.data[i] != '\0') {
+            rr_buf_char(pattern, '\\');
+        }
+        rr_buf_char(pattern, prefix.data[i]);
+    }
+    rr_buf_char(pattern, '*');
+}
+
+static rr_status ask_page(rr_store *store, rr_slice pattern, page *at, rr_error *error)
+{
+    rr_buf *out = &store->link.out;
+    rr_status status = rr_link_begin(&store->link, error);
+
+    if (status != RR_OK) {
+        return status;
+    }
+    rr_resp_command(out, 8);
+    rr_resp_text(out, "SCAN");
+    rr_resp_text(out, at->cursor);
+    rr_resp_text(out, "MATCH");
+    rr_resp_bytes(out, pattern);
+    rr_resp_text(out, "COUNT");
+    rr_resp_text(out, "1000");
+    rr_resp_text(out, "TYPE");
+    rr_resp_text(out, "string");
+    rr_arena_reset(&at->arena);
+    return rr_link_ask_one(&store->link, take_page, at, error);
+}
+
+static bool each_key(const page *at, bool (*each)(void *context, rr_slice key), void *context)
+{
+    for (size_t i = 0; i < at->count; i++) {
+        if (!each(context, at->keys[i])) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static rr_status redis_scan(rr_store *store, rr_slice prefix, bool (*each)(void *context, rr_slice key), void *context,
+                            rr_error *error)
+{
+    page at = {.store = store, .cursor = "0"};
+    rr_buf pattern = {0};
+    rr_status status;
+
+    put_pattern(&pattern, prefix);
+    rr_arena_init(&at.arena, 0);
+    do {
+        status = rr_buf_ok(&pattern) ? ask_page(store, rr_buf_view(&pattern), &at, error) : out_of_memory(error);
+    } while (status == RR_OK && each_key(&at, each, context) && strcmp(at.cursor, "0") != 0);
+    rr_arena_fini(&at.arena);
+    rr_buf_fini(&pattern);
+    return status;
+}
+
+const rr_store_ops rr_store_redis_ops = {
+    .scheme = "redis",
+    .open = redis_open,
+    .close = redis_close,
+    .load = redis_load,
+    .read_parts = rr_redis_read_parts,
+    .swap = rr_redis_swap,
+    .log_read = redis_log_read,
+    .log_done = redis_log_done,
+    .note_get = redis_note_get,
+    .note_set = redis_note_set,
+    .note_put = redis_note_put,
+    .identity = redis_identity,
+    .scan = redis_scan,
+};

@@ -1,0 +1,12 @@
+/* The end of a program that found itself in the wrong. */
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "must.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+void rr_must_failed(const char *condition, const char *file, int line)
+{
+    fprintf(stderr, "reconciler: our own fault at %s:%d: '%s' does not hold\n", file, line, condition);
+    abort();
+}

@@ -1,0 +1,15 @@
+/* RR_MUST: an assertion that stays on in release builds.
+ *
+ * It is for our own mistakes only, never for input or for the world. The
+ * program says which one and aborts: what was not acknowledged comes again.
+ */
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef RR_MUST_H
+#define RR_MUST_H
+
+#define RR_MUST(condition) \
+    (__builtin_expect(!!(condition), 1) ? (void)0 : rr_must_failed(#condition, __FILE__, __LINE__))
+
+_Noreturn void rr_must_failed(const char *condition, const char *file, int line);
+
+#endif

@@ -1,0 +1,285 @@
+/* `reconciler apply`: the rules on a file, with no server at all (or on a store that is named). */
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <stdlib.h>
+#include <time.h>
+
+#include "batch.h"
+#include "cell_json.h"
+#include "cells.h"
+#include "cli.h"
+#include "contract_yaml.h"
+#include "ports.h"
+#include "records.h"
+
+enum { BATCH = 1024 };
+
+typedef struct apply {
+    const rr_args *args;
+    rr_contract_list contracts;
+    const rr_contract *contract;
+    const rr_store_ops *ops;
+    rr_store *store;
+    rr_batch *batch;
+    rr_records records;
+    rr_arena arena;
+    rr_item items[BATCH];
+    rr_record decoded[BATCH];
+    rr_buf out;
+    bool has_clock;
+    int64_t clock_us;
+} apply;
+
+static int64_t now_us(void)
+{
+    struct timespec now;
+
+    clock_gettime(CLOCK_REALTIME, &now);
+    return (int64_t)now.tv_sec * 1000000 + now.tv_nsec / 1000;
+}
+
+static void refuse(rr_item *item, rr_reason reason)
+{
+    bool late = reason == RR_REASON_BEYOND_RETENTION;
+
+    item->refused = true;
+    item->outcome = (rr_outcome){.verdict = late ? RR_VERDICT_TOO_LATE : RR_VERDICT_REFUSED,
+                                 .reason = reason,
+                                 .alerts = RR_BIT(late ? RR_ALERT_TOO_LATE : RR_ALERT_CONTRACT_VIOLATION)};
+}
+
+/* Takes one record of the file; false where it is none (a clock, a blank line). */
+static rr_status take(apply *a, rr_decoded decoded, rr_item *item, int64_t clock_us, rr_text *why,
+                      bool *is_record, rr_error *error)
+{
+    rr_record *record = item->record;
+    rr_reason reason = RR_REASON_NONE;
+
+    *is_record = decoded != RR_DECODED_NOTHING && decoded != RR_DECODED_CLOCK;
+    if (decoded == RR_DECODED_CLOCK) {
+        a->has_clock = true;
+        a->clock_us = clock_us;
+    }
+    if (!*is_record) {
+        return RR_OK;
+    }
+    record->has_arrival = a->has_clock;
+    record->arrival_us = a->clock_us;
+    if (decoded == RR_DECODED_RECORD) {
+        if (!rr_arena_reserve(&a->arena, rr_admit_need(a->contract, record))) {
+            return rr_fail(error, RR_MEMORY, "no memory for a record");
+        }
+        reason = rr_admit(a->contract, record, &a->arena, why);
+    } else {
+        reason = decoded == RR_DECODED_TOO_LARGE ? RR_REASON_LIMIT_EXCEEDED : RR_REASON_MALFORMED;
+    }
+    if (reason != RR_REASON_NONE) {
+        refuse(item, reason);
+        item->why = rr_arena_copy(&a->arena, (rr_slice){why->bytes, why->len});
+    }
+    return RR_OK;
+}
+
+static void print_outcome(apply *a, const rr_item *item)
+{
+    rr_buf_text(&a->out, "{\"verdict\":\"");
+    rr_buf_text(&a->out, rr_verdict_word(item->outcome.verdict));
+    if (item->outcome.reason != RR_REASON_NONE) {
+        rr_buf_text(&a->out, "\",\"reason\":\"");
+        rr_buf_text(&a->out, rr_reason_word(item->outcome.reason));
+    }
+    rr_buf_text(&a->out, "\",\"alerts\":");
+    rr_alerts_json(&a->out, item->outcome.alerts);
+    if (item->why.len != 0 && rr_args_flag(a->args, "explain")) {
+        rr_buf_text(&a->out, ",\"text\":");
+        rr_buf_json(&a->out, item->why);
+    }
+    rr_buf_text(&a->out, "}\n");
+}
+
+static rr_status decide(apply *a, size_t count, rr_error *error)
+{
+    rr_status status = rr_batch_begin(a->batch, a->items, count, error);
+
+    if (status == RR_OK) {
+        status = rr_batch_step(a->batch, now_us(), error);
+    }
+    rr_buf_clear(&a->out);
+    for (size_t k = 0; k < count && status == RR_OK; k++) {
+        if (a->items[k].stuck) {
+            status = rr_fail(error, RR_REFUSED_BY_SERVER, "a cell could not be stored (see above)");
+        } else {
+            print_outcome(a, &a->items[k]);
+        }
+    }
+    if (status == RR_OK && !rr_buf_ok(&a->out)) {
+        status = rr_fail(error, RR_MEMORY, "no memory for the answers");
+    }
+    if (status == RR_OK) {
+        rr_cli_out(rr_buf_view(&a->out));
+    }
+    rr_arena_reset(&a->arena);
+    return status;
+}
+
+static rr_status all_records(apply *a, rr_error *error)
+{
+    size_t count = 0;
+    rr_status status = RR_OK;
+
+    for (;;) {
+        rr_decoded decoded = RR_DECODED_NOTHING;
+        rr_text why;
+        int64_t clock_us = 0;
+        bool end, is_record;
+
+        a->items[count] = (rr_item){.contract = a->contract, .record = &a->decoded[count]};
+        status = rr_records_next(&a->records, &a->arena, &decoded, &a->decoded[count], &clock_us, &why, &end,
+                                 error);
+        if (status != RR_OK || end) {
+            break;
+        }
+        status = take(a, decoded, &a->items[count], clock_us, &why, &is_record, error);
+        if (status != RR_OK) {
+            return status;
+        }
+        count += is_record;
+        if (count == BATCH) {
+            status = decide(a, count, error);
+            count = 0;
+        }
+        if (status != RR_OK) {
+            return status;
+        }
+    }
+    if (count != 0) {
+        rr_status last = decide(a, count, status == RR_OK ? error : NULL);
+
+        status = status == RR_OK ? last : status;
+    }
+    return status;
+}
+
+static void complain(void *context, const rr_error *error)
+{
+    rr_cli_fail(((apply *)context)->args, error);
+}
+
+static rr_status load_contract(apply *a, rr_error *error)
+{
+    const char *name = rr_args_value(a->args, "name");
+    rr_problems problems = {0};
+    rr_status status = rr_contracts_load(rr_args_value(a->args, "contract"), &a->contracts, &problems);
+
+    if (status != RR_OK) {
+        rr_problems_fail(&problems, error);
+    } else if (name == NULL && a->contracts.count != 1) {
+        status = rr_fail(error, RR_USAGE, "%s has %zu contracts: say which with --name",
+                         rr_args_value(a->args, "contract"), a->contracts.count);
+    } else {
+        a->contract =
+            name == NULL ? &a->contracts.items[0] : rr_contracts_find(&a->contracts, rr_slice_of(name));
+        if (a->contract == NULL) {
+            status = rr_fail(error, RR_USAGE, "%s has no contract named '%s'",
+                             rr_args_value(a->args, "contract"), name);
+        }
+    }
+    rr_problems_fini(&problems);
+    return status;
+}
+
+static rr_status open_all(apply *a, rr_error *error)
+{
+    const char *url = rr_args_value(a->args, "store"), *input = rr_args_value(a->args, "input");
+    const char *prefix = rr_args_value(a->args, "prefix");
+    rr_batch_options options = {
+        .prefix = rr_slice_of(prefix == NULL ? "rr" : prefix), .complain = complain, .context = a};
+    rr_store_options store_options = {0};
+    rr_status status = load_contract(a, error);
+
+    if (status == RR_OK) {
+        a->ops = rr_ports_store(url == NULL ? "memory:" : url, error);
+        status = a->ops == NULL
+                     ? error->status
+                     : a->ops->open(url == NULL ? "memory:" : url, &store_options, &a->store, error);
+    }
+    if (status == RR_OK) {
+        a->batch = rr_batch_new(a->ops, a->store, &options);
+        status = a->batch == NULL
+                     ? rr_fail(error, RR_MEMORY, "no memory")
+                     : rr_records_open(&a->records, a->args->operand_count == 0 ? NULL : a->args->operands[0],
+                                       input == NULL ? "json" : input, error);
+    }
+    return status;
+}
+
+static void close_all(apply *a)
+{
+    rr_records_close(&a->records);
+    rr_batch_free(a->batch);
+    if (a->store != NULL) {
+        a->ops->close(a->store);
+    }
+    rr_contracts_fini(&a->contracts);
+    rr_arena_fini(&a->arena);
+    rr_buf_fini(&a->out);
+    free(a);
+}
+
+static int run(const rr_args *args)
+{
+    apply *a = calloc(1, sizeof *a);
+    const char *prefix = rr_args_value(args, "prefix");
+    rr_error error = {0};
+    rr_status status;
+    int code;
+
+    if (a == NULL) {
+        rr_fail(&error, RR_MEMORY, "no memory");
+        return rr_cli_fail(args, &error);
+    }
+    a->args = args;
+    rr_arena_init(&a->arena, 0);
+    status = open_all(a, &error);
+    if (status == RR_OK) {
+        status = all_records(a, &error);
+    }
+    if (status == RR_OK && rr_args_flag(args, "cells")) {
+        status = rr_cells_print(a->ops, a->store, rr_slice_of(prefix == NULL ? "rr" : prefix), a->contract,
+                                &error);
+    }
+    code = status == RR_OK ? RR_EXIT_DONE : rr_cli_fail(args, &error);
+    close_all(a);
+    return code;
+}
+
+static const rr_cli_option options[] = {
+    {.name = "contract",
+     .letter = 'c',
+     .argument = "FILE",
+     .required = true,
+     .help = "the contract, in YAML"},
+    {.name = "name", .letter = 'n', .argument = "NAME", .help = "which one, where the file has several"},
+    {.name = "cells", .help = "print the cells at the end"},
+    {.name = "store",
+     .argument = "URL",
+     .help = "where cells are kept: memory: (default), redis://host:port/db"},
+    {.name = "prefix", .argument = "TEXT", .help = "what keys begin with (default rr)"},
+    {.name = "input",
+     .argument = "KIND",
+     .help = "json (default) or protobuf, each record behind its length"},
+    {.name = "explain", .help = "add a sentence for a person where a record is refused"},
+    RR_CLI_END,
+};
+
+const rr_command rr_command_apply = {
+    .name = "apply",
+    .summary = "take the records of a file and print the verdict of each",
+    .operands = "[RECORDS]",
+    .operands_most = 1,
+    .options = options,
+    .details =
+        "Prints one JSON line a record, then, with --cells, one a cell.\n"
+        "A line {\"clock\":\"2026-01-01T10:03:01Z\"} sets the time at which the records after it arrive;\n"
+        "before the first one there is no clock, and nothing is too early or too late.\n",
+    .run = run,
+};

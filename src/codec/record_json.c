@@ -1,0 +1,1116 @@
+/* JSON lines to records: yajl finds the tokens, this file knows what they mean. */
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "record_json.h"
+
+#include <math.h>
+#include <yajl/yajl_parse.h>
+
+#include "keep.h"
+#include "limits.h"
+#include "number.h"
+#include "time.h"
+#include "utf8.h"
+
+/* Fields of a record: name, what its value is. */
+#define FIELD_TABLE(X)                       \
+    X(BUSINESS_KEY, business_key, TEXT)      \
+    X(WINDOW, window, WINDOW)                \
+    X(METRIC_VERSION, metric_version, TEXT)  \
+    X(RESULT_VERSION, result_version, VERSION) \
+    X(VALUE, value, MEASURE)                 \
+    X(MEASURES, measures, MEASURES)          \
+    X(MODE, mode, WORD)                      \
+    X(OP, op, WORD)                          \
+    X(RETRACTS_VERSION, retracts_version, VERSION) \
+    X(DELTA_ID, delta_id, TEXT)              \
+    X(PRODUCER, producer, TEXT)              \
+    X(SEQUENCE, sequence, SEQUENCE)          \
+    X(CONTRIBUTOR, contributor, TEXT)        \
+    X(ORIGIN, origin, WORD)                  \
+    X(BASE_VERSION, base_version, VERSION)   \
+    X(INCLUDES, includes_correction, INCLUDES) \
+    X(STATUS, status, WORD)                  \
+    X(CAUSE, cause, WORD)                    \
+    X(EVIDENCE, evidence, TEXT)              \
+    X(EMITTED_AT, emitted_at, TIME)          \
+    X(CLOCK, clock, TIME)
+
+typedef enum kind {
+    KIND_TEXT,
+    KIND_WORD,
+    KIND_TIME,
+    KIND_SEQUENCE,
+    KIND_VERSION,
+    KIND_WINDOW,
+    KIND_INCLUDES,
+    KIND_MEASURE,
+    KIND_MEASURES
+} kind;
+
+static const char *const kind_wants[] = {
+    [KIND_TEXT] = "a string",
+    [KIND_WORD] = "a word as a string",
+    [KIND_TIME] = "an RFC 3339 time with at most six fraction digits, or an integer of microseconds within int64",
+    [KIND_SEQUENCE] = "an integer from 0 to 18446744073709551615",
+    [KIND_VERSION] = "an integer from 0 to 18446744073709551615, or an object with epoch and number",
+    [KIND_WINDOW] = "an object with start and end",
+    [KIND_INCLUDES] = "an object with base and version",
+    [KIND_MEASURE] = "a number",
+    [KIND_MEASURES] = "an object of names and numbers",
+};
+
+typedef enum field {
+#define RR_X(id, name, kind) FIELD_##id,
+    FIELD_TABLE(RR_X)
+#undef RR_X
+    FIELD_COUNT
+} field;
+
+static const struct {
+    const char *name;
+    kind kind;
+} fields[] = {
+#define RR_X(id, name, kind) {#name, KIND_##kind},
+    FIELD_TABLE(RR_X)
+#undef RR_X
+};
+
+/* The objects that a record consists of, and the members of those inside. */
+typedef enum level { AT_TOP, AT_RECORD, AT_WINDOW, AT_VERSION, AT_INCLUDES, AT_MEASURES, AT_END } level;
+
+static const char *const members[][2] = {
+    [AT_WINDOW] = {"start", "end"},
+    [AT_VERSION] = {"epoch", "number"},
+    [AT_INCLUDES] = {"base", "version"},
+    [AT_END] = {NULL, NULL},
+};
+
+enum { LEVELS_MAX = 4, SKIPPED_MAX = 64 };
+
+/* Memory for yajl, which does not look whether it got any: so there is always enough. */
+typedef struct bump {
+    char *at, *end;
+} bump;
+
+/* One line under way. */
+typedef struct reading {
+    rr_slice line;
+    yajl_handle yajl;
+    bump scratch;
+    rr_keep keep;
+    rr_record *record;
+    rr_text *why;
+    rr_decoded decoded;
+
+    level levels[LEVELS_MAX];
+    size_t depth;
+    size_t skipped;              /* how deep inside a value that is no number */
+    field field;                 /* of the record, last named */
+    unsigned member;             /* of an object inside, last named */
+    size_t column;               /* of the name last read */
+    uint32_t fields_seen;
+    unsigned members_seen[AT_END];
+    bool start_there, end_there; /* of the window */
+    rr_version version;          /* being read, member by member */
+    bool number_there;
+    unsigned includes_member;    /* of includes_correction, last named */
+    bool value_there, measures_there;
+    bool clock_there;
+    int64_t clock_us;
+    rr_slice name;               /* of the measure under way */
+    rr_measure measures[RR_LIMIT_MEASURES];
+    size_t measure_count;
+    rr_slice names[RR_LIMIT_MEASURES]; /* of all in `measures`, also absent ones */
+    size_t name_count;
+} reading;
+
+/* A value that is neither object nor list. */
+typedef enum scalar_kind { SCALAR_ABSENT, SCALAR_BOOL, SCALAR_NUMBER, SCALAR_STRING } scalar_kind;
+
+typedef struct scalar {
+    scalar_kind kind;
+    rr_slice text;
+} scalar;
+
+static level level_now(const reading *r)
+{
+    return r->levels[r->depth];
+}
+
+static int malformed(reading *r, const char *what)
+{
+    rr_text_put(r->why, what);
+    r->decoded = RR_DECODED_MALFORMED;
+    return 0;
+}
+
+static void say_column(reading *r, size_t column)
+{
+    rr_text_put(r->why, " (column ");
+    rr_text_u64(r->why, column);
+    rr_text_put(r->why, ") ");
+}
+
+/* "field 'window.start' (column 27) " */
+static void say_field(reading *r)
+{
+    level at = level_now(r);
+
+    rr_text_put(r->why, "field '");
+    rr_text_put(r->why, fields[r->field].name);
+    if (at == AT_VERSION && r->levels[r->depth - 1] == AT_INCLUDES) {
+        rr_text_put(r->why, ".");
+        rr_text_put(r->why, members[AT_INCLUDES][r->includes_member]);
+    }
+    if (at == AT_WINDOW || at == AT_VERSION || at == AT_INCLUDES) {
+        rr_text_put(r->why, ".");
+        rr_text_put(r->why, members[at][r->member]);
+    } else if (at == AT_MEASURES) {
+        rr_text_put(r->why, ".");
+        rr_text_slice(r->why, r->name);
+    }
+    rr_text_put(r->why, "'");
+    say_column(r, r->column);
+}
+
+static int wrong(reading *r, kind wanted, const char *seen)
+{
+    say_field(r);
+    rr_text_put(r->why, "is ");
+    rr_text_put(r->why, seen);
+    rr_text_put(r->why, "; it has to be ");
+    return malformed(r, kind_wants[wanted]);
+}
+
+static int wrong_scalar(reading *r, kind wanted, scalar value)
+{
+    if (value.kind == SCALAR_BOOL) {
+        return wrong(r, wanted, "true or false");
+    }
+    say_field(r);
+    rr_text_put(r->why, value.kind == SCALAR_STRING ? "is the string '" : "is the number ");
+    rr_text_slice(r->why, value.text);
+    rr_text_put(r->why, value.kind == SCALAR_STRING ? "'; it has to be " : "; it has to be ");
+    return malformed(r, kind_wants[wanted]);
+}
+
+static bool is_digits(scalar value)
+{
+    return value.kind == SCALAR_NUMBER || value.kind == SCALAR_STRING;
+}
+
+static bool read_u64(scalar value, uint64_t *number)
+{
+    return is_digits(value) && rr_number_u64(value.text, number);
+}
+
+static bool read_time(scalar value, int64_t *time_us)
+{
+    return is_digits(value) && (rr_number_i64(value.text, time_us) ||
+                                (value.kind == SCALAR_STRING && rr_time_parse(value.text, time_us)));
+}
+
+/* Words. */
+
+typedef const char *(*word_of)(int);
+
+static const char *mode_word(int row) { return rr_mode_word((rr_mode)row); }
+static const char *op_word(int row) { return rr_op_word((rr_op)row); }
+static const char *origin_word(int row) { return rr_origin_word((rr_origin)row); }
+static const char *result_word(int row) { return rr_result_word((rr_result_status)row); }
+static const char *cause_word(int row) { return rr_cause_word((rr_cause)row); }
+
+static int unknown_word(reading *r, rr_slice word, word_of name, int from, int count)
+{
+    say_field(r);
+    rr_text_put(r->why, "is '");
+    rr_text_slice(r->why, word);
+    rr_text_put(r->why, "'; it can be ");
+    for (int row = from; row < count; row++) {
+        rr_text_put(r->why, row == from ? "" : row == count - 1 ? " or " : ", ");
+        rr_text_put(r->why, name(row));
+    }
+    return malformed(r, "");
+}
+
+static int set_word(reading *r, rr_slice word)
+{
+    rr_record *to = r->record;
+    int row;
+
+    switch (r->field) {
+    case FIELD_MODE:
+        row = rr_mode_parse(word);
+        to->mode = (rr_mode)row;
+        return row >= 0 ? 1 : unknown_word(r, word, mode_word, 1, RR_MODE_COUNT);
+    case FIELD_OP:
+        row = rr_op_parse(word);
+        to->op = (rr_op)row;
+        return row >= 0 ? 1 : unknown_word(r, word, op_word, 0, RR_OP_COUNT);
+    case FIELD_ORIGIN:
+        row = rr_origin_parse(word);
+        to->origin = (rr_origin)row;
+        return row >= 0 ? 1 : unknown_word(r, word, origin_word, 0, RR_ORIGIN_COUNT);
+    case FIELD_STATUS:
+        row = rr_result_parse(word);
+        to->status = (rr_result_status)row;
+        return row >= 0 ? 1 : unknown_word(r, word, result_word, 0, RR_RESULT_COUNT);
+    default:
+        row = rr_cause_parse(word);
+        to->cause = (rr_cause)row;
+        return row >= 0 ? 1 : unknown_word(r, word, cause_word, 1, RR_CAUSE_COUNT);
+    }
+}
+
+/* Values of the record's fields. */
+
+static int set_text(reading *r, rr_slice text)
+{
+    rr_record *to = r->record;
+    rr_slice kept = rr_keep_copy(&r->keep, text);
+
+    switch (r->field) {
+    case FIELD_BUSINESS_KEY: to->business_key = kept; break;
+    case FIELD_METRIC_VERSION: to->metric_version = kept; break;
+    case FIELD_DELTA_ID: to->delta_id = kept; break;
+    case FIELD_PRODUCER: to->producer = kept; break;
+    case FIELD_CONTRIBUTOR: to->contributor = kept; break;
+    default: to->evidence = kept; break;
+    }
+    return 1;
+}
+
+/* Number 0 is a version that was never set, whatever its epoch says. */
+static int set_version(reading *r, rr_version version)
+{
+    rr_record *to = r->record;
+
+    version = rr_version_is_set(version) ? version : (rr_version){0, 0};
+    switch (r->field) {
+    case FIELD_RESULT_VERSION: to->version = version; break;
+    case FIELD_RETRACTS_VERSION: to->retracts_version = version; break;
+    case FIELD_BASE_VERSION:
+        to->has_base = true;
+        to->base_version = version;
+        break;
+    default:
+        *(r->includes_member == 0 ? &to->includes_base : &to->includes_version) = version;
+    }
+    return 1;
+}
+
+static int set_time(reading *r, int64_t time_us)
+{
+    if (r->field == FIELD_CLOCK) {
+        r->clock_there = true;
+        r->clock_us = time_us;
+    } else {
+        r->record->has_emitted_at = true;
+        r->record->emitted_at_us = time_us;
+    }
+    return 1;
+}
+
+static int add_measure(reading *r, rr_slice name, rr_number_kind number, rr_slice text)
+{
+    r->measures[r->measure_count++] =
+        (rr_measure){.name = name, .kind = number, .text = rr_keep_copy(&r->keep, text)};
+    return 1;
+}
+
+static int set_measure(reading *r, rr_slice name, scalar value)
+{
+    return is_digits(value) ? add_measure(r, name, RR_NUMBER_TEXT, value.text)
+                            : add_measure(r, name, RR_NUMBER_NONE, (rr_slice){NULL, 0});
+}
+
+static int set_value(reading *r, scalar value)
+{
+    r->value_there = true;
+    return r->measures_there ? 1 : set_measure(r, RR_SLICE("value"), value);
+}
+
+static int set_field(reading *r, scalar value)
+{
+    kind wanted = fields[r->field].kind;
+    rr_version version = {0, 0};
+    int64_t time_us;
+
+    switch (wanted) {
+    case KIND_TEXT: return value.kind == SCALAR_STRING ? set_text(r, value.text) : wrong_scalar(r, wanted, value);
+    case KIND_WORD: return value.kind == SCALAR_STRING ? set_word(r, value.text) : wrong_scalar(r, wanted, value);
+    case KIND_TIME: return read_time(value, &time_us) ? set_time(r, time_us) : wrong_scalar(r, wanted, value);
+    case KIND_VERSION:
+        return read_u64(value, &version.number) ? set_version(r, version) : wrong_scalar(r, wanted, value);
+    case KIND_SEQUENCE:
+        r->record->has_sequence = true;
+        return read_u64(value, &r->record->sequence) ? 1 : wrong_scalar(r, wanted, value);
+    case KIND_MEASURE: return set_value(r, value);
+    default: return wrong_scalar(r, wanted, value);
+    }
+}
+
+/* Values of the members of objects inside. */
+
+static int set_window_member(reading *r, scalar value)
+{
+    rr_window *window = &r->record->window;
+
+    if (!read_time(value, r->member == 0 ? &window->start : &window->end)) {
+        return wrong_scalar(r, KIND_TIME, value);
+    }
+    *(r->member == 0 ? &r->start_there : &r->end_there) = true;
+    return 1;
+}
+
+static int set_version_member(reading *r, scalar value)
+{
+    if (!read_u64(value, r->member == 0 ? &r->version.epoch : &r->version.number)) {
+        return wrong_scalar(r, KIND_SEQUENCE, value);
+    }
+    r->number_there = r->number_there || r->member == 1;
+    return 1;
+}
+
+static int set_includes_member(reading *r, scalar value)
+{
+    rr_version version = {0, 0};
+
+    return read_u64(value, &version.number) ? set_version(r, version) : wrong_scalar(r, KIND_VERSION, value);
+}
+
+static int on_scalar(reading *r, scalar value)
+{
+    if (r->skipped != 0) {
+        return 1;
+    }
+    if (level_now(r) == AT_TOP) {
+        return malformed(r, "the line is JSON, but not an object: a record is one object a line");
+    }
+    if (value.kind == SCALAR_ABSENT || (value.kind == SCALAR_STRING && value.text.len == 0)) {
+        return 1;
+    }
+    switch (level_now(r)) {
+    case AT_RECORD: return set_field(r, value);
+    case AT_WINDOW: return set_window_member(r, value);
+    case AT_VERSION: return set_version_member(r, value);
+    case AT_INCLUDES: return set_includes_member(r, value);
+    default: return set_measure(r, r->name, value);
+    }
+}
+
+/* Objects and lists. */
+
+static int enter(reading *r, level at)
+{
+    r->levels[++r->depth] = at;
+    return 1;
+}
+
+/* What belongs to no number is only passed over, within a bound. */
+static int skip(reading *r)
+{
+    r->skipped++;
+    return r->skipped <= SKIPPED_MAX ? 1 : malformed(r, "the line is nested too deeply");
+}
+
+static int enter_version(reading *r)
+{
+    r->version = (rr_version){0, 0};
+    r->number_there = false;
+    r->members_seen[AT_VERSION] = 0;
+    return enter(r, AT_VERSION);
+}
+
+static int skip_measure(reading *r, rr_slice name)
+{
+    return add_measure(r, name, RR_NUMBER_NONE, (rr_slice){NULL, 0}) && skip(r);
+}
+
+static int open_field(reading *r, bool is_object)
+{
+    kind wanted = fields[r->field].kind;
+
+    if (wanted == KIND_MEASURE) {
+        r->value_there = true;
+        return r->measures_there ? skip(r) : skip_measure(r, RR_SLICE("value"));
+    }
+    if (!is_object) {
+        return wrong(r, wanted, "a list");
+    }
+    switch (wanted) {
+    case KIND_WINDOW: r->record->has_window = true; return enter(r, AT_WINDOW);
+    case KIND_VERSION: return enter_version(r);
+    case KIND_INCLUDES: return enter(r, AT_INCLUDES);
+    case KIND_MEASURES:
+        /* If `value` stood before, the record is malformed anyway; the room is for these. */
+        r->measures_there = true;
+        r->measure_count = 0;
+        return enter(r, AT_MEASURES);
+    default: return wrong(r, wanted, "an object");
+    }
+}
+
+static int on_open(reading *r, bool is_object)
+{
+    const char *seen = is_object ? "an object" : "a list";
+
+    if (r->skipped != 0) {
+        return skip(r);
+    }
+    switch (level_now(r)) {
+    case AT_TOP:
+        return is_object ? enter(r, AT_RECORD)
+                         : malformed(r, "the line is a JSON list: a record is one object a line");
+    case AT_RECORD: return open_field(r, is_object);
+    case AT_INCLUDES: return is_object ? enter_version(r) : wrong(r, KIND_VERSION, seen);
+    case AT_MEASURES: return skip_measure(r, r->name);
+    case AT_WINDOW: return wrong(r, KIND_TIME, seen);
+    default: return wrong(r, KIND_SEQUENCE, seen);
+    }
+}
+
+static int close_includes(reading *r)
+{
+    rr_record *to = r->record;
+
+    to->has_includes = rr_version_is_set(to->includes_version);
+    if (!to->has_includes && rr_version_is_set(to->includes_base)) {
+        return malformed(r, "field 'includes_correction' has a base but no version");
+    }
+    return 1;
+}
+
+static int on_close(reading *r)
+{
+    level closed = level_now(r);
+
+    if (r->skipped != 0) {
+        r->skipped--;
+        return 1;
+    }
+    r->depth--;
+    switch (closed) {
+    case AT_RECORD: r->levels[r->depth] = AT_END; return 1;
+    case AT_WINDOW: r->record->window_incomplete = !(r->start_there && r->end_there); return 1;
+    case AT_VERSION: return r->number_there ? set_version(r, r->version) : 1;
+    case AT_INCLUDES: return close_includes(r);
+    default: return 1;
+    }
+}
+
+/* Names. */
+
+static int twice(reading *r, rr_slice name)
+{
+    rr_text_put(r->why, "field '");
+    rr_text_slice(r->why, name);
+    rr_text_put(r->why, "'");
+    say_column(r, r->column);
+    return malformed(r, "is there twice");
+}
+
+static int unknown_name(reading *r, rr_slice name, const char *inside)
+{
+    rr_text_put(r->why, "field '");
+    rr_text_slice(r->why, name);
+    rr_text_put(r->why, "'");
+    say_column(r, r->column);
+    rr_text_put(r->why, "is no field of ");
+    return malformed(r, inside);
+}
+
+static int name_field(reading *r, rr_slice name)
+{
+    unsigned at = 0;
+
+    while (at < FIELD_COUNT && !rr_slice_equal(name, rr_slice_of(fields[at].name))) {
+        at++;
+    }
+    if (at == FIELD_COUNT) {
+        return unknown_name(r, name, "a record");
+    }
+    if ((r->fields_seen >> at & 1) != 0) {
+        return twice(r, name);
+    }
+    r->fields_seen |= UINT32_C(1) << at;
+    r->field = (field)at;
+    return 1;
+}
+
+static int name_member(reading *r, rr_slice name)
+{
+    level at = level_now(r);
+    unsigned member = 0;
+
+    while (member < 2 && !rr_slice_equal(name, rr_slice_of(members[at][member]))) {
+        member++;
+    }
+    if (member == 2) {
+        return unknown_name(r, name,
+                            at == AT_WINDOW    ? "a window, which has start and end"
+                            : at == AT_VERSION ? "a version, which has epoch and number"
+                                               : "includes_correction, which has base and version");
+    }
+    if ((r->members_seen[at] >> member & 1) != 0) {
+        return twice(r, name);
+    }
+    r->members_seen[at] |= 1u << member;
+    r->member = member;
+    r->includes_member = at == AT_INCLUDES ? member : r->includes_member;
+    return 1;
+}
+
+static int name_measure(reading *r, rr_slice name)
+{
+    for (size_t k = 0; k < r->name_count; k++) {
+        if (rr_slice_equal(r->names[k], name)) {
+            return twice(r, name);
+        }
+    }
+    if (r->name_count == RR_LIMIT_MEASURES) {
+        rr_text_put(r->why, "the record has more than ");
+        rr_text_u64(r->why, RR_LIMIT_MEASURES);
+        rr_text_put(r->why, " measures");
+        r->decoded = RR_DECODED_TOO_LARGE;
+        return 0;
+    }
+    r->name = rr_keep_copy(&r->keep, name);
+    r->names[r->name_count++] = r->name;
+    return 1;
+}
+
+static int on_name(reading *r, rr_slice name)
+{
+    bool within = name.data >= r->line.data && name.data < r->line.data + r->line.len;
+
+    if (r->skipped != 0) {
+        return 1;
+    }
+    r->column = within ? (size_t)(name.data - r->line.data) : yajl_get_bytes_consumed(r->yajl);
+    switch (level_now(r)) {
+    case AT_RECORD: return name_field(r, name);
+    case AT_MEASURES: return name_measure(r, name);
+    default: return name_member(r, name);
+    }
+}
+
+/* yajl's side. */
+
+static int yajl_on_null(void *context)
+{
+    return on_scalar(context, (scalar){SCALAR_ABSENT, {NULL, 0}});
+}
+
+static int yajl_on_boolean(void *context, int value)
+{
+    (void)value;
+    return on_scalar(context, (scalar){SCALAR_BOOL, {NULL, 0}});
+}
+
+static int yajl_on_number(void *context, const char *text, size_t len)
+{
+    return on_scalar(context, (scalar){SCALAR_NUMBER, {text, len}});
+}
+
+static int yajl_on_string(void *context, const unsigned char *text, size_t len)
+{
+    return on_scalar(context, (scalar){SCALAR_STRING, {(const char *)text, len}});
+}
+
+static int yajl_on_map_key(void *context, const unsigned char *text, size_t len)
+{
+    return on_name(context, (rr_slice){(const char *)text, len});
+}
+
+static int yajl_on_start_map(void *context) { return on_open(context, true); }
+static int yajl_on_start_array(void *context) { return on_open(context, false); }
+static int yajl_on_end(void *context) { return on_close(context); }
+
+static const yajl_callbacks callbacks = {
+    .yajl_null = yajl_on_null,
+    .yajl_boolean = yajl_on_boolean,
+    .yajl_number = yajl_on_number,
+    .yajl_string = yajl_on_string,
+    .yajl_start_map = yajl_on_start_map,
+    .yajl_map_key = yajl_on_map_key,
+    .yajl_end_map = yajl_on_end,
+    .yajl_start_array = yajl_on_start_array,
+    .yajl_end_array = yajl_on_end,
+};
+
+enum { BUMP_HEADER = 16 };
+
+static void *bump_take(void *context, size_t bytes)
+{
+    bump *b = context;
+    size_t whole = BUMP_HEADER + ((bytes + 15) & ~(size_t)15);
+    char *taken = b->at;
+
+    RR_MUST(bytes < SIZE_MAX / 2 && whole <= (size_t)(b->end - b->at));
+    memcpy(taken, &bytes, sizeof bytes);
+    b->at += whole;
+    return taken + BUMP_HEADER;
+}
+
+static void *bump_grow(void *context, void *from, size_t bytes)
+{
+    void *taken = bump_take(context, bytes);
+    size_t held = 0;
+
+    if (from != NULL) {
+        memcpy(&held, (char *)from - BUMP_HEADER, sizeof held);
+        memcpy(taken, from, held < bytes ? held : bytes);
+    }
+    return taken;
+}
+
+static void bump_free(void *context, void *taken)
+{
+    (void)context;
+    (void)taken;
+}
+
+/* yajl's buffers begin at 2 KiB and double up to what one token needs; there are two of them (strings with escapes, and
+ * a token that the end of the line cuts off), and what they outgrow stays taken. */
+static size_t scratch_need(size_t line)
+{
+    return 24 * 1024 + 10 * line;
+}
+
+static void say_yajl(reading *r, const char *text)
+{
+    rr_slice line = rr_slice_of(text);
+    const char *end = memchr(text, '\n', line.len);
+
+    line.len = end == NULL ? line.len : (size_t)(end - text);
+    rr_text_slice(r->why, line);
+}
+
+static int not_json(reading *r)
+{
+    unsigned char *text = yajl_get_error(r->yajl, 0, (const unsigned char *)r->line.data, r->line.len);
+    size_t at = yajl_get_bytes_consumed(r->yajl);
+
+    rr_text_put(r->why, "not JSON");
+    say_column(r, at == 0 ? 1 : at);
+    say_yajl(r, text == NULL ? "" : (const char *)text);
+    return malformed(r, "");
+}
+
+static void parse(reading *r)
+{
+    yajl_alloc_funcs memory = {bump_take, bump_grow, bump_free, &r->scratch};
+    yajl_status status;
+
+    r->yajl = yajl_alloc(&callbacks, &memory, r);
+    status = yajl_parse(r->yajl, (const unsigned char *)r->line.data, r->line.len);
+    if (status == yajl_status_ok) {
+        status = yajl_complete_parse(r->yajl);
+    }
+    if (status == yajl_status_error && r->decoded == RR_DECODED_RECORD) {
+        not_json(r);
+    }
+    yajl_free(r->yajl);
+}
+
+/* What yajl is more lenient with than we may be. */
+
+static bool hex4(rr_slice line, size_t at, unsigned *unit)
+{
+    *unit = 0;
+    if (line.len - at < 4) {
+        return false;
+    }
+    for (size_t k = at; k < at + 4; k++) {
+        char c = line.data[k];
+        unsigned digit = c >= '0' && c <= '9'   ? (unsigned)(c - '0')
+                         : c >= 'a' && c <= 'f' ? (unsigned)(c - 'a' + 10)
+                         : c >= 'A' && c <= 'F' ? (unsigned)(c - 'A' + 10)
+                                                : 16;
+
+        if (digit == 16) {
+            return false;
+        }
+        *unit = *unit * 16 + digit;
+    }
+    return true;
+}
+
+/* Behind a backslash. Returns what is wrong, or NULL; *at moves to the last byte of the escape. */
+static const char *check_escape(rr_slice line, size_t *at)
+{
+    unsigned unit, second;
+
+    if (line.data[*at] != 'u' || !hex4(line, *at + 1, &unit)) {
+        return NULL; /* another escape, or yajl's to refuse */
+    }
+    *at += 4;
+    if (unit == 0) {
+        return "the escape \\u0000: strings must not hold a NUL";
+    }
+    if (unit < 0xd800 || unit > 0xdfff) {
+        return NULL;
+    }
+    if (unit < 0xdc00 && line.len - *at > 6 && line.data[*at + 1] == '\\' && line.data[*at + 2] == 'u' &&
+        hex4(line, *at + 3, &second) && second >= 0xdc00 && second <= 0xdfff) {
+        *at += 6;
+        return NULL;
+    }
+    return "half of a surrogate pair, which is no character";
+}
+
+static int check_bytes(reading *r)
+{
+    rr_slice line = r->line;
+    size_t valid = rr_utf8_valid_len(line);
+
+    if (line.len >= 3 && memcmp(line.data, "\xef\xbb\xbf", 3) == 0) {
+        return malformed(r, "the line begins with a byte order mark: save the file as UTF-8 without one");
+    }
+    if (valid != line.len) {
+        rr_text_put(r->why, "the line");
+        say_column(r, valid + 1);
+        return malformed(r, "is not UTF-8");
+    }
+    for (size_t at = 0; at < line.len; at++) {
+        unsigned char c = (unsigned char)line.data[at];
+        const char *problem = NULL;
+        size_t column = at + 1;
+
+        if (c < 0x20 && c != '\t' && c != '\n' && c != '\r') {
+            problem = c == 0 ? "a NUL" : "a bare control character";
+        } else if (c == '\\' && at + 1 < line.len) {
+            at++;
+            problem = check_escape(line, &at);
+        }
+        if (problem != NULL) {
+            rr_text_put(r->why, "the line");
+            say_column(r, column);
+            rr_text_put(r->why, "holds ");
+            return malformed(r, problem);
+        }
+    }
+    return 1;
+}
+
+static bool is_blank(rr_slice line)
+{
+    for (size_t at = 0; at < line.len; at++) {
+        if (memchr(" \t\r\n", line.data[at], 4) == NULL) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static void finish(reading *r, int64_t *clock_us)
+{
+    if ((r->fields_seen >> FIELD_CLOCK & 1) != 0) {
+        if (r->fields_seen != UINT32_C(1) << FIELD_CLOCK || !r->clock_there) {
+            malformed(r, r->clock_there ? "field 'clock' stands beside other fields: a line sets the clock or is a record"
+                                        : "field 'clock' has no time");
+            return;
+        }
+        *clock_us = r->clock_us;
+        r->decoded = RR_DECODED_CLOCK;
+        return;
+    }
+    if (r->value_there && r->measures_there) {
+        malformed(r, "the record has both value and measures; value is short for measures with the one name 'value'");
+    }
+}
+
+/* Measures were gathered beside, so that their place in the arena can be behind what is kept. */
+static void keep_measures(reading *r)
+{
+    rr_measure *kept;
+
+    rr_keep_close(&r->keep);
+    if (r->measure_count == 0) {
+        return;
+    }
+    kept = rr_arena_take(r->keep.arena, r->measure_count * sizeof *kept);
+    if (kept == NULL) {
+        r->decoded = RR_DECODED_NO_MEMORY;
+        return;
+    }
+    r->record->measures = memcpy(kept, r->measures, r->measure_count * sizeof *kept);
+    r->record->measure_count = r->measure_count;
+}
+
+static void read_line(reading *r, int64_t *clock_us)
+{
+    size_t need = scratch_need(r->line.len);
+
+    if (!rr_keep_open(&r->keep, r->keep.arena, r->line.len)) {
+        r->decoded = RR_DECODED_NO_MEMORY;
+        return;
+    }
+    r->scratch.at = rr_arena_take(r->keep.arena, need);
+    if (r->scratch.at == NULL) {
+        r->decoded = RR_DECODED_NO_MEMORY;
+    } else {
+        r->scratch.end = r->scratch.at + need;
+        if (check_bytes(r)) {
+            parse(r);
+        }
+    }
+    if (r->decoded == RR_DECODED_RECORD) {
+        finish(r, clock_us);
+    }
+    if (r->decoded == RR_DECODED_RECORD) {
+        keep_measures(r);
+    }
+    if (r->decoded != RR_DECODED_RECORD) {
+        rr_keep_drop(&r->keep);
+    }
+}
+
+static rr_slice without_line_end(rr_slice line)
+{
+    if (line.len != 0 && line.data[line.len - 1] == '\n') {
+        line.len--;
+    }
+    if (line.len != 0 && line.data[line.len - 1] == '\r') {
+        line.len--;
+    }
+    return line;
+}
+
+rr_decoded rr_record_from_json(rr_slice line, rr_arena *arena, rr_record *record, int64_t *clock_us, rr_text *why)
+{
+    reading r;
+
+    *record = (rr_record){0};
+    line = without_line_end(line);
+    if (line.len > RR_LIMIT_RECORD_BYTES) {
+        rr_text_put(why, "the line has ");
+        rr_text_u64(why, line.len);
+        rr_text_put(why, " bytes, the limit is ");
+        rr_text_u64(why, RR_LIMIT_RECORD_BYTES);
+        return RR_DECODED_TOO_LARGE;
+    }
+    if (is_blank(line)) {
+        return RR_DECODED_NOTHING;
+    }
+    memset(&r, 0, offsetof(reading, measures));
+    r.measure_count = r.name_count = 0;
+    r.line = line;
+    r.record = record;
+    r.why = why;
+    r.keep.arena = arena;
+    r.decoded = RR_DECODED_RECORD;
+    read_line(&r, clock_us);
+    return r.decoded;
+}
+
+/* Records to JSON. */
+
+#define EXACT_IN_A_DOUBLE INT64_C(1000000000000000)
+#define YEAR_0_US INT64_C(-62167219200000000)
+#define YEAR_10000_US INT64_C(253402300800000000)
+
+static void put_name(rr_buf *out, bool *any, const char *name)
+{
+    rr_buf_text(out, *any ? ",\"" : "{\"");
+    rr_buf_text(out, name);
+    rr_buf_text(out, "\":");
+    *any = true;
+}
+
+static void put_end(rr_buf *out, bool any)
+{
+    rr_buf_text(out, any ? "}" : "{}");
+}
+
+static void put_u64(rr_buf *out, uint64_t number)
+{
+    const char *quote = number < (uint64_t)EXACT_IN_A_DOUBLE ? "" : "\"";
+
+    rr_buf_text(out, quote);
+    rr_buf_u64(out, number);
+    rr_buf_text(out, quote);
+}
+
+static void put_i64(rr_buf *out, int64_t number)
+{
+    const char *quote = number < EXACT_IN_A_DOUBLE && number > -EXACT_IN_A_DOUBLE ? "" : "\"";
+
+    rr_buf_text(out, quote);
+    rr_buf_i64(out, number);
+    rr_buf_text(out, quote);
+}
+
+static void put_text(rr_buf *out, bool *any, field id, rr_slice text)
+{
+    if (text.len != 0) {
+        put_name(out, any, fields[id].name);
+        rr_buf_json(out, text);
+    }
+}
+
+static void put_word(rr_buf *out, bool *any, field id, int row, const char *word)
+{
+    if (row != 0) {
+        put_text(out, any, id, rr_slice_of(word));
+    }
+}
+
+static void put_version(rr_buf *out, rr_version version)
+{
+    if (version.epoch != 0) {
+        rr_buf_text(out, "{\"epoch\":");
+        put_u64(out, version.epoch);
+        rr_buf_text(out, ",\"number\":");
+    }
+    put_u64(out, version.number);
+    rr_buf_text(out, version.epoch != 0 ? "}" : "");
+}
+
+static void put_version_field(rr_buf *out, bool *any, field id, rr_version version, bool there)
+{
+    if (there) {
+        put_name(out, any, fields[id].name);
+        put_version(out, version);
+    }
+}
+
+/* RFC 3339 has years of four digits. */
+static void put_time(rr_buf *out, int64_t time_us)
+{
+    char text[RR_TIME_TEXT_MAX];
+
+    if (time_us < YEAR_0_US || time_us >= YEAR_10000_US) {
+        put_i64(out, time_us);
+        return;
+    }
+    rr_buf_char(out, '"');
+    rr_buf_put(out, text, rr_time_print(time_us, text));
+    rr_buf_char(out, '"');
+}
+
+/* Of an incomplete window the part that is known is kept. */
+static void put_window(rr_buf *out, bool *any, const rr_record *record)
+{
+    bool inside = false;
+
+    if (!record->has_window) {
+        return;
+    }
+    put_name(out, any, fields[FIELD_WINDOW].name);
+    if (!record->window_incomplete || record->window.start != 0) {
+        put_name(out, &inside, members[AT_WINDOW][0]);
+        put_time(out, record->window.start);
+    }
+    if (!record->window_incomplete || record->window.end != 0) {
+        put_name(out, &inside, members[AT_WINDOW][1]);
+        put_time(out, record->window.end);
+    }
+    put_end(out, inside);
+}
+
+static void put_double(rr_buf *out, double number)
+{
+    char text[RR_DOUBLE_TEXT_MAX];
+
+    if (isfinite(number)) {
+        rr_buf_put(out, text, rr_double_print(number, text));
+    } else {
+        rr_buf_text(out, isnan(number) ? "\"NaN\"" : number > 0 ? "\"Infinity\"" : "\"-Infinity\"");
+    }
+}
+
+static void put_number(rr_buf *out, const rr_measure *measure)
+{
+    int64_t number;
+
+    switch (measure->kind) {
+    case RR_NUMBER_INT64: put_i64(out, measure->integer); break;
+    case RR_NUMBER_DOUBLE: put_double(out, measure->real); break;
+    case RR_NUMBER_NONE: rr_buf_text(out, "[]"); break;
+    case RR_NUMBER_TEXT:
+        if (rr_number_i64(measure->text, &number) && number < EXACT_IN_A_DOUBLE && number > -EXACT_IN_A_DOUBLE) {
+            rr_buf_slice(out, measure->text);
+        } else {
+            rr_buf_json(out, measure->text);
+        }
+        break;
+    }
+}
+
+static void put_measures(rr_buf *out, bool *any, const rr_record *record)
+{
+    if (record->measure_count == 0) {
+        return;
+    }
+    if (record->measure_count == 1 && rr_slice_equal(record->measures[0].name, RR_SLICE("value"))) {
+        put_name(out, any, fields[FIELD_VALUE].name);
+        put_number(out, &record->measures[0]);
+        return;
+    }
+    put_name(out, any, fields[FIELD_MEASURES].name);
+    for (size_t k = 0; k < record->measure_count; k++) {
+        rr_buf_char(out, k == 0 ? '{' : ',');
+        rr_buf_json(out, record->measures[k].name);
+        rr_buf_char(out, ':');
+        put_number(out, &record->measures[k]);
+    }
+    rr_buf_char(out, '}');
+}
+
+static void put_identity(rr_buf *out, bool *any, const rr_record *record)
+{
+    put_text(out, any, FIELD_DELTA_ID, record->delta_id);
+    put_text(out, any, FIELD_PRODUCER, record->producer);
+    if (record->has_sequence) {
+        put_name(out, any, fields[FIELD_SEQUENCE].name);
+        put_u64(out, record->sequence);
+    }
+    put_text(out, any, FIELD_CONTRIBUTOR, record->contributor);
+}
+
+static void put_includes(rr_buf *out, bool *any, const rr_record *record)
+{
+    bool inside = false;
+
+    if (!record->has_includes) {
+        return;
+    }
+    put_name(out, any, fields[FIELD_INCLUDES].name);
+    if (rr_version_is_set(record->includes_base)) {
+        put_name(out, &inside, members[AT_INCLUDES][0]);
+        put_version(out, record->includes_base);
+    }
+    put_name(out, &inside, members[AT_INCLUDES][1]);
+    put_version(out, record->includes_version);
+    put_end(out, inside);
+}
+
+bool rr_record_to_json(const rr_record *record, rr_buf *out)
+{
+    const rr_record *r = record;
+    bool any = false;
+
+    put_text(out, &any, FIELD_BUSINESS_KEY, r->business_key);
+    put_window(out, &any, r);
+    put_text(out, &any, FIELD_METRIC_VERSION, r->metric_version);
+    put_version_field(out, &any, FIELD_RESULT_VERSION, r->version, rr_version_is_set(r->version));
+    put_measures(out, &any, r);
+    put_word(out, &any, FIELD_MODE, (int)r->mode, rr_mode_word(r->mode));
+    put_word(out, &any, FIELD_OP, (int)r->op, rr_op_word(r->op));
+    put_version_field(out, &any, FIELD_RETRACTS_VERSION, r->retracts_version, rr_version_is_set(r->retracts_version));
+    put_identity(out, &any, r);
+    put_word(out, &any, FIELD_ORIGIN, (int)r->origin, rr_origin_word(r->origin));
+    put_version_field(out, &any, FIELD_BASE_VERSION, r->base_version, r->has_base);
+    put_includes(out, &any, r);
+    put_word(out, &any, FIELD_STATUS, (int)r->status, rr_result_word(r->status));
+    put_word(out, &any, FIELD_CAUSE, (int)r->cause, rr_cause_word(r->cause));
+    put_text(out, &any, FIELD_EVIDENCE, r->evidence);
+    if (r->has_emitted_at) {
+        put_name(out, &any, fields[FIELD_EMITTED_AT].name);
+        put_time(out, r->emitted_at_us);
+    }
+    put_end(out, any);
+    return rr_buf_ok(out);
+}

@@ -1,0 +1,162 @@
+/* Claims of one identity. Few windows hold the same identity, so everything is a short walk. */
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "delta.h"
+
+rr_version rr_delta_cut(const rr_contract *contract, const rr_cell *cell)
+{
+    if (contract->corrections == RR_CORRECTIONS_NONE || !rr_version_is_set(cell->correction.version)) {
+        return (rr_version){0, 0};
+    }
+    return cell->has_base ? cell->base : cell->correction.version;
+}
+
+/* By a RETRACT addressed to its window or to one that contains it. */
+static bool is_withdrawn(const rr_part *part, rr_window window)
+{
+    for (size_t k = 0; k < part->claim_count; k++) {
+        if (part->claims[k].withdrawn && rr_window_contains(part->claims[k].window, window)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool same_content(const rr_claim *claim, rr_version version, rr_result_status status, rr_slice values)
+{
+    return claim->status == status && rr_version_compare(claim->version, version) == 0 &&
+           rr_slice_equal(claim->values, values);
+}
+
+rr_share rr_delta_share(const rr_part *part, rr_window window, rr_version cut)
+{
+    rr_share share = {0};
+    const rr_claim *chosen = NULL;
+
+    for (size_t k = 0; k < part->claim_count; k++) {
+        const rr_claim *claim = &part->claims[k];
+
+        if (!claim->held || !rr_window_contains(window, claim->window) || is_withdrawn(part, claim->window) ||
+            ((cut.number | cut.epoch) != 0 && rr_version_compare(claim->version, cut) <= 0)) {
+            continue;
+        }
+        if (chosen == NULL) {
+            chosen = claim;
+            share = (rr_share){true, claim->status != RR_RESULT_PROVISIONAL, claim->contradicted, claim->values};
+        } else if (claim->contradicted || !same_content(claim, chosen->version, chosen->status, chosen->values)) {
+            share.contradicted = true;
+        }
+    }
+    return share;
+}
+
+bool rr_delta_owns(const rr_part *part, rr_window window)
+{
+    for (size_t k = 0; k < part->claim_count; k++) {
+        if (part->claims[k].held && rr_window_equal(part->claims[k].window, window)) {
+            return !is_withdrawn(part, window);
+        }
+    }
+    return false;
+}
+
+static rr_claim *claim_of(rr_part *part, rr_window window)
+{
+    for (size_t k = 0; k < part->claim_count; k++) {
+        if (rr_window_equal(part->claims[k].window, window)) {
+            return &part->claims[k];
+        }
+    }
+    return NULL;
+}
+
+/* The claim of a window, made where there is none; they stay sorted. */
+static rr_claim *claim_for(rr_part *part, rr_window window)
+{
+    rr_claim *claim = claim_of(part, window);
+    size_t at = part->claim_count;
+
+    if (claim != NULL) {
+        return claim;
+    }
+    for (; at > 0 && rr_window_compare(part->claims[at - 1].window, window) > 0; at--) {
+        part->claims[at] = part->claims[at - 1];
+    }
+    part->claims[at] = (rr_claim){.window = window};
+    part->claim_count++;
+    return &part->claims[at];
+}
+
+/* Held by the record's own window, else by the first one inside or around it. */
+static rr_claim *held_at_or_near(rr_part *part, rr_window at)
+{
+    rr_claim *own = claim_of(part, at);
+
+    if (own != NULL && own->held) {
+        return own;
+    }
+    for (size_t k = 0; k < part->claim_count; k++) {
+        rr_claim *claim = &part->claims[k];
+
+        if (claim->held && (rr_window_contains(claim->window, at) || rr_window_contains(at, claim->window))) {
+            return claim;
+        }
+    }
+    return NULL;
+}
+
+static void hold(rr_part *part, rr_window at, const rr_record *record)
+{
+    rr_claim *claim = claim_for(part, at);
+
+    claim->held = true;
+    claim->version = record->version;
+    claim->status = record->status;
+    claim->values = record->values;
+}
+
+static rr_first take_contribution(rr_part *part, rr_window at, const rr_record *record)
+{
+    rr_claim *held = held_at_or_near(part, at);
+    rr_first first = {.verdict = RR_VERDICT_DUPLICATE, .version = record->version};
+
+    if (held == NULL) {
+        hold(part, at, record);
+        first.grew = true;
+        first.is_new = !is_withdrawn(part, at);
+        first.verdict = first.is_new ? RR_VERDICT_APPLIED : RR_VERDICT_ABSORBED;
+    } else if (same_content(held, record->version, record->status, record->values)) {
+        if (!rr_window_equal(held->window, at)) {
+            hold(part, at, record); /* a duplicate, and held for its own window too */
+            first.grew = true;
+        }
+    } else {
+        first = (rr_first){RR_VERDICT_CONFLICT, RR_BIT(RR_ALERT_EQUIVOCATION), !held->contradicted, false, true,
+                           held->version};
+        held->contradicted = true;
+    }
+    return first;
+}
+
+static rr_first take_withdrawal(rr_part *part, rr_window at)
+{
+    rr_claim *own = claim_of(part, at);
+    rr_claim *target = held_at_or_near(part, at);
+    rr_first first = {.verdict = RR_VERDICT_DUPLICATE};
+
+    if (own != NULL && own->withdrawn) {
+        return first;
+    }
+    if (target != NULL) {
+        first.version = target->version;
+        first.is_new = !is_withdrawn(part, target->window);
+    }
+    claim_for(part, at)->withdrawn = true;
+    first.verdict = RR_VERDICT_APPLIED;
+    first.grew = true;
+    return first;
+}
+
+rr_first rr_delta_take(rr_part *part, rr_window at, const rr_record *record)
+{
+    return record->op == RR_OP_RETRACT ? take_withdrawal(part, at) : take_contribution(part, at, record);
+}

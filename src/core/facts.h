@@ -1,0 +1,144 @@
+/* rr_unit: the facts of what changes together, as the decision core holds them.
+ *
+ * A unit is one cell, or, under a session contract, all windows of one business
+ * key and metric version. A fact is never taken back; what readers see is a
+ * function of the facts (view.h). Beside the facts a cell keeps what folding
+ * them gives (a sum, the newest that stands), so that a record needs to look
+ * only at the parts that it names.
+ *
+ * All memory is the batch's arena. Slices may point into a record, a loaded
+ * value or the arena; nothing here owns anything.
+ */
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef RR_FACTS_H
+#define RR_FACTS_H
+
+#include "contract.h"
+#include "value.h"
+
+/* One content under one version; version not set: none. */
+typedef struct rr_assertion {
+    rr_version version;
+    rr_result_status status;
+    rr_slice values;
+} rr_assertion;
+
+/* Section 5; with the withdrawals of section 6. */
+typedef struct rr_register {
+    rr_assertion newest;
+    rr_version contradicted; /* two contents came under this version; set: a contradiction is known */
+    rr_version untargeted;   /* the newest untargeted withdrawal */
+    rr_version targeted;     /* the newest version named by targeted withdrawals */
+    bool named_none;         /* one of them names no values */
+    uint8_t named_count;     /* values that the others name, each once */
+    rr_slice named;          /* one after the other, each behind its length as a varint */
+} rr_register;
+
+/* Section 7: what one delta identity did, as addressed to one window. */
+typedef struct rr_claim {
+    rr_window window;
+    bool held;         /* a contribution: the content below */
+    bool withdrawn;    /* a RETRACT addressed to this window names the identity */
+    bool contradicted; /* another content came for the contribution held here */
+    rr_version version;
+    rr_result_status status;
+    rr_slice values;
+} rr_claim;
+
+/* What can grow: a delta identity (of all windows of the unit), or a contributor (of one window). */
+typedef struct rr_part {
+    rr_slice id;
+    bool dirty; /* grew since it was loaded */
+    rr_register reg;   /* retraction */
+    rr_claim *claims;  /* delta; sorted by window */
+    size_t claim_count, claim_room;
+} rr_part;
+
+/* What the facts of a cell fold into. */
+typedef struct rr_fold {
+    /* delta: of the identities that count in this window and those inside it, beyond the correction's base */
+    rr_slice sum;
+    uint64_t counting, closed, contradicted;
+    uint64_t own; /* identities addressed to this very window that count */
+    /* retraction */
+    rr_assertion top;         /* the newest assertion standing over all contributors ... */
+    rr_slice top_contributor; /* ... and whose it is */
+    uint64_t equivocations, mismatches; /* contributors with an open one ... */
+    rr_version equivocation_max, mismatch_max; /* ... and the highest version that is concerned */
+} rr_fold;
+
+typedef enum rr_lane { RR_LANE_NONE, RR_LANE_LIVE, RR_LANE_CORRECTION } rr_lane;
+
+/* What readers see of one cell; conflicts beside it. */
+typedef struct rr_view {
+    rr_state state;
+    rr_slice values;    /* present */
+    rr_version version; /* not set: null */
+    rr_origin origin;
+    rr_result_status status;
+    rr_window merged_into; /* merged */
+    rr_conflict_set conflicts;
+    uint64_t contradicted; /* delta: how many contradicted contributions are summed */
+} rr_view;
+
+typedef struct rr_cell {
+    rr_window window;
+    bool dirty;     /* facts or view changed since the unit was loaded */
+    rr_register reg; /* cumulative */
+    rr_fold fold;    /* delta, retraction */
+    rr_version live_max; /* the greatest version of any live fact, withdrawals included */
+    /* corrections, section 8 */
+    rr_assertion correction; /* version not set: none */
+    bool has_base, correction_contradicted;
+    rr_version base;
+    rr_version known_base, known_version; /* the newest correction that live is known to include */
+    rr_lane incumbent; /* while the lanes diverge: the one in effect when they parted */
+    rr_slice contender; /* the latest contradicting content of an open conflict, for people */
+    rr_view view;       /* kept by the join */
+    bool view_valid;
+} rr_cell;
+
+typedef struct rr_unit {
+    const rr_contract *contract;
+    rr_cell *cells; /* sorted by window; one at most but for sessions */
+    size_t cell_count, cell_room;
+    rr_part *parts; /* those at hand, in no order */
+    size_t part_count, part_room;
+    uint64_t part_total;  /* of all, at hand or not */
+    bool spilled;         /* the parts are beside the value */
+    bool complete;        /* all parts are at hand */
+    rr_slice stream;      /* where the record behind the newest change came from; empty: unknown */
+    uint64_t stream_sequence;
+} rr_unit;
+
+/* An empty unit: no facts yet. */
+void rr_unit_init(rr_unit *unit, const rr_contract *contract);
+
+/* The cell of a window, or NULL. */
+rr_cell *rr_unit_cell(rr_unit *unit, rr_window window);
+
+/* The part at hand with this id, or NULL. */
+rr_part *rr_unit_part(const rr_unit *unit, rr_slice id);
+
+/* The id of the part that a record names, empty where it names none (cumulative, corrections): a delta's
+ * identity; a contributor, with its window in front under a session contract. In the arena or the record. */
+rr_slice rr_part_id(const rr_contract *contract, const rr_record *record, rr_arena *arena);
+
+/* Facts as bytes, for a store. Reading checks everything, for a store's bytes are input.
+ *
+ * rr_unit_read   the unit's cells, and its parts unless they are beside the value. False: not such bytes, or memory
+ *                ran out.
+ * rr_part_read   one part kept beside the value, into the unit; absent parts have no bytes and are not read.
+ */
+bool rr_unit_read(rr_unit *unit, const rr_contract *contract, rr_slice bytes, rr_arena *arena);
+bool rr_part_read(rr_unit *unit, rr_slice id, rr_slice bytes, rr_arena *arena);
+
+/* Writes what rr_unit_read reads, at most rr_unit_write_need bytes, and returns how many. Where the parts at hand are
+ * more than RR_LIMIT_INLINE_BYTES it sets unit->spilled and makes them dirty, so that the caller writes them beside
+ * the value with rr_part_write. */
+size_t rr_unit_write_need(const rr_unit *unit);
+size_t rr_unit_write(rr_unit *unit, char *to);
+size_t rr_part_write_need(const rr_unit *unit, const rr_part *part);
+size_t rr_part_write(const rr_unit *unit, const rr_part *part, char *to);
+
+#endif

@@ -1,0 +1,758 @@
+/* The path of a batch. A unit goes LOAD -> PARTS -> JOIN -> SWAP -> DONE; back to OPEN where somebody else was there
+ * first, and to LOAD where no answer came. */
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "batch.h"
+
+#include <stdlib.h>
+
+#include "decision.h"
+#include "key.h"
+#include "view.h"
+
+enum { NONE = -1, PATIENCE = 1000 }; /* rounds that a unit may lose before we call it a fault of ours */
+
+typedef enum unit_state { UNIT_LOAD, UNIT_OPEN, UNIT_PARTS, UNIT_JOIN, UNIT_SWAP, UNIT_DONE, UNIT_STUCK } unit_state;
+
+typedef struct unit {
+    const rr_contract *contract;
+    rr_slice key;
+    uint64_t hash;
+    size_t first_item, last_item, item_count;
+    unit_state state;
+    rr_slice value;     /* as loaded */
+    rr_unit facts;
+    bool all_parts;     /* the join asked for them */
+    bool grew;
+    rr_conflict_set open_before;
+    char token[RR_TOKEN_LEN]; /* of the swap that is under way or was */
+    bool attempted;     /* ... and there was one */
+    bool unanswered;    /* its answer never came */
+    unsigned lost;
+} unit;
+
+struct rr_batch {
+    const rr_store_ops *ops;
+    rr_store *store;
+    rr_batch_options options;
+    rr_batch_counts counts;
+    rr_tokens tokens;
+    rr_arena arena;   /* lives from begin to begin */
+    rr_arena scratch; /* one round of loading and swapping */
+    rr_item *items;
+    size_t item_count;
+    unit *units;
+    size_t unit_count, unit_room;
+    int32_t *slots;   /* hash table of units */
+    size_t slot_room;
+    rr_buf text;      /* keys, while they are made */
+    size_t logged;    /* entries of this batch */
+    bool refusals_logged;
+};
+
+rr_batch *rr_batch_new(const rr_store_ops *ops, rr_store *store, const rr_batch_options *options)
+{
+    rr_batch *batch = calloc(1, sizeof *batch);
+
+    if (batch == NULL || !rr_tokens_init(&batch->tokens)) {
+        free(batch);
+        return NULL;
+    }
+    batch->ops = ops;
+    batch->store = store;
+    batch->options = *options;
+    rr_arena_init(&batch->arena, 0);
+    rr_arena_init(&batch->scratch, 0);
+    return batch;
+}
+
+void rr_batch_free(rr_batch *batch)
+{
+    if (batch != NULL) {
+        rr_arena_fini(&batch->arena);
+        rr_arena_fini(&batch->scratch);
+        rr_buf_fini(&batch->text);
+        free(batch->units);
+        free(batch->slots);
+        free(batch);
+    }
+}
+
+const rr_batch_counts *rr_batch_totals(const rr_batch *batch)
+{
+    return &batch->counts;
+}
+
+static rr_status no_memory(rr_error *error)
+{
+    return rr_fail(error, RR_MEMORY, "memory ran out while a batch was decided");
+}
+
+/* ---- begin: which records belong together ---- */
+
+static uint64_t hash_bytes(rr_slice bytes)
+{
+    uint64_t hash = UINT64_C(0x9e3779b97f4a7c15) ^ bytes.len;
+    size_t at = 0;
+
+    for (; at + 8 <= bytes.len; at += 8) {
+        uint64_t word;
+
+        memcpy(&word, bytes.data + at, 8);
+        hash = (hash ^ word) * UINT64_C(0xff51afd7ed558ccd);
+        hash ^= hash >> 32;
+    }
+    for (; at < bytes.len; at++) {
+        hash = (hash ^ (unsigned char)bytes.data[at]) * UINT64_C(0x100000001b3);
+    }
+    hash ^= hash >> 29;
+    return hash;
+}
+
+static bool make_room(rr_batch *batch, size_t count)
+{
+    size_t wanted = 64;
+
+    while (wanted < count * 2) {
+        wanted *= 2;
+    }
+    if (batch->unit_room < count) {
+        unit *units = realloc(batch->units, count * sizeof *units);
+
+        if (units == NULL) {
+            return false;
+        }
+        batch->units = units;
+        batch->unit_room = count;
+    }
+    if (batch->slot_room < wanted) {
+        free(batch->slots);
+        batch->slots = malloc(wanted * sizeof *batch->slots);
+        batch->slot_room = batch->slots == NULL ? 0 : wanted;
+    }
+    for (size_t k = 0; k < batch->slot_room; k++) {
+        batch->slots[k] = NONE;
+    }
+    return batch->slots != NULL;
+}
+
+static bool key_of(rr_batch *batch, const rr_item *item)
+{
+    const rr_record *record = item->record;
+
+    rr_buf_clear(&batch->text);
+    if (item->contract->window_kind == RR_WINDOW_SESSION) {
+        rr_key_sessions(&batch->text, batch->options.prefix, item->contract, record->business_key,
+                        record->metric_version);
+    } else {
+        rr_key_unit(&batch->text, batch->options.prefix, item->contract, record->business_key,
+                    record->metric_version, record->window);
+    }
+    return rr_buf_ok(&batch->text);
+}
+
+static unit *unit_of(rr_batch *batch, const rr_item *item)
+{
+    rr_slice key = rr_buf_view(&batch->text);
+    uint64_t hash = hash_bytes(key);
+    size_t slot = hash & (batch->slot_room - 1);
+    unit *found;
+
+    for (; batch->slots[slot] != NONE; slot = (slot + 1) & (batch->slot_room - 1)) {
+        found = &batch->units[batch->slots[slot]];
+        if (found->hash == hash && rr_slice_equal(found->key, key)) {
+            return found;
+        }
+    }
+    key = rr_arena_copy(&batch->arena, key);
+    if (key.data == NULL) {
+        return NULL;
+    }
+    batch->slots[slot] = (int32_t)batch->unit_count;
+    found = &batch->units[batch->unit_count++];
+    *found = (unit){.contract = item->contract, .key = key, .hash = hash, .first_item = SIZE_MAX};
+    return found;
+}
+
+static void append_item(rr_batch *batch, unit *to, size_t index)
+{
+    rr_item *item = &batch->items[index];
+
+    item->next = SIZE_MAX;
+    item->unit = (size_t)(to - batch->units);
+    if (to->item_count++ == 0) {
+        to->first_item = index;
+    } else {
+        batch->items[to->last_item].next = index;
+    }
+    to->last_item = index;
+}
+
+rr_status rr_batch_begin(rr_batch *batch, rr_item *items, size_t count, rr_error *error)
+{
+    rr_arena_reset(&batch->arena);
+    batch->items = items;
+    batch->item_count = count;
+    batch->unit_count = 0;
+    batch->logged = 0;
+    batch->refusals_logged = false;
+    if (!make_room(batch, count)) {
+        return no_memory(error);
+    }
+    for (size_t k = 0; k < count; k++) {
+        unit *to;
+
+        items[k].settled = items[k].stuck = false;
+        if (items[k].refused) {
+            continue;
+        }
+        to = key_of(batch, &items[k]) ? unit_of(batch, &items[k]) : NULL;
+        if (to == NULL) {
+            return no_memory(error);
+        }
+        append_item(batch, to, k);
+    }
+    return RR_OK;
+}
+
+/* ---- one unit ---- */
+
+static void settle_unit(rr_batch *batch, unit *u)
+{
+    u->state = UNIT_DONE;
+    for (size_t k = u->first_item; k != SIZE_MAX; k = batch->items[k].next) {
+        batch->items[k].settled = true;
+    }
+}
+
+static void give_up(rr_batch *batch, unit *u, const rr_error *error)
+{
+    u->state = UNIT_STUCK;
+    batch->counts.failed++;
+    for (size_t k = u->first_item; k != SIZE_MAX; k = batch->items[k].next) {
+        batch->items[k].stuck = true;
+    }
+    if (batch->options.complain != NULL) {
+        batch->options.complain(batch->options.context, error);
+    }
+}
+
+/* Reads what was loaded; decides where the unit goes from here. */
+static rr_status open_unit(rr_batch *batch, unit *u, rr_error *error)
+{
+    rr_error why = {0};
+    rr_status status;
+
+    if (u->attempted && u->unanswered && rr_slice_equal(rr_value_token(u->value), (rr_slice){u->token, RR_TOKEN_LEN})) {
+        batch->counts.won++;
+        settle_unit(batch, u); /* the token is ours: it was won */
+        return RR_OK;
+    }
+    u->unanswered = false;
+    status = rr_stored_read(&u->facts, u->contract, u->value, &batch->arena, &why);
+    if (status == RR_INPUT) {
+        rr_error_within(&why, "key %.*s", (int)u->key.len, u->key.data);
+        give_up(batch, u, &why);
+        return RR_OK;
+    }
+    if (status != RR_OK) {
+        *error = why;
+        return status;
+    }
+    u->state = u->facts.spilled ? UNIT_PARTS : UNIT_JOIN;
+    return RR_OK;
+}
+
+/* Joins all records of the unit. */
+static rr_status join_unit(rr_batch *batch, unit *u, rr_error *error)
+{
+    u->grew = false;
+    if (u->facts.cell_count == 1 && u->contract->window_kind != RR_WINDOW_SESSION) {
+        if (!rr_arena_reserve(&batch->arena, rr_join_need(&u->facts, NULL))) {
+            return no_memory(error);
+        }
+        rr_unit_see(&u->facts, &batch->arena);
+        u->open_before = u->facts.cells[0].view.conflicts;
+    }
+    for (size_t k = u->first_item; k != SIZE_MAX; k = batch->items[k].next) {
+        rr_item *item = &batch->items[k];
+
+        if (!rr_arena_reserve(&batch->arena, rr_join_need(&u->facts, item->record))) {
+            return no_memory(error);
+        }
+        if (rr_join(&u->facts, item->record, &batch->arena, &item->outcome) == RR_JOIN_NEEDS_PARTS) {
+            u->all_parts = true;
+            u->state = UNIT_PARTS;
+            return rr_stored_read(&u->facts, u->contract, u->value, &batch->arena, error);
+        }
+        if (item->outcome.verdict == RR_VERDICT_STALE && item->record->stream_sequence != 0 &&
+            item->record->stream_sequence < u->facts.stream_sequence &&
+            rr_slice_equal(item->record->stream, u->facts.stream)) {
+            batch->counts.disorder++;
+            item->outcome.alerts &= ~(rr_alert_set)RR_BIT(RR_ALERT_STALE_OVERWRITE);
+        }
+        if (item->outcome.grew) {
+            u->grew = true;
+            u->facts.stream = item->record->stream;
+            u->facts.stream_sequence = item->record->stream_sequence;
+        }
+    }
+    u->state = UNIT_SWAP;
+    return RR_OK;
+}
+
+/* ---- rounds: what all units of a state do together ---- */
+
+static rr_status load_round(rr_batch *batch, rr_error *error)
+{
+    rr_load *loads = rr_arena_zero(&batch->scratch, batch->unit_count * sizeof *loads);
+    unit **which = rr_arena_take(&batch->scratch, batch->unit_count * sizeof *which);
+    size_t count = 0;
+    rr_status status;
+
+    if (loads == NULL || which == NULL) {
+        return no_memory(error);
+    }
+    for (size_t k = 0; k < batch->unit_count; k++) {
+        if (batch->units[k].state == UNIT_LOAD) {
+            which[count] = &batch->units[k];
+            loads[count++].key = batch->units[k].key;
+        }
+    }
+    status = count == 0 ? RR_OK : batch->ops->load(batch->store, loads, count, &batch->arena, error);
+    batch->counts.loads += count;
+    for (size_t k = 0; k < count && status == RR_OK; k++) {
+        which[k]->value = loads[k].value;
+        if (loads[k].error.status != RR_OK) {
+            give_up(batch, which[k], &loads[k].error);
+        } else {
+            status = open_unit(batch, which[k], error);
+        }
+    }
+    return status;
+}
+
+/* Units that lost: what is there now came with the answer. */
+static rr_status open_round(rr_batch *batch, rr_error *error)
+{
+    rr_status status = RR_OK;
+
+    for (size_t k = 0; k < batch->unit_count && status == RR_OK; k++) {
+        if (batch->units[k].state == UNIT_OPEN) {
+            status = open_unit(batch, &batch->units[k], error);
+        }
+    }
+    return status;
+}
+
+/* The parts that the unit's records name, each once. */
+static bool wanted_parts(rr_batch *batch, unit *u, rr_parts_read *read)
+{
+    rr_slice *ids = rr_arena_take(&batch->scratch, u->item_count * sizeof *ids);
+
+    if (ids == NULL) {
+        return false;
+    }
+    *read = (rr_parts_read){.key = u->key, .token = rr_value_token(u->value), .ids = ids, .all = u->all_parts};
+    if (u->all_parts) {
+        return true;
+    }
+    for (size_t k = u->first_item; k != SIZE_MAX; k = batch->items[k].next) {
+        rr_slice id = rr_part_id(u->contract, batch->items[k].record, &batch->arena);
+
+        if (id.len != 0) {
+            ids[read->id_count++] = id;
+        }
+    }
+    return true;
+}
+
+static rr_status take_parts(rr_batch *batch, unit *u, const rr_parts_read *read, rr_error *error)
+{
+    bool good = true;
+
+    if (read->error.status != RR_OK) {
+        give_up(batch, u, &read->error);
+        return RR_OK;
+    }
+    if (read->changed) {
+        u->state = UNIT_LOAD;
+        return RR_OK;
+    }
+    for (size_t k = 0; good && read->all && k < read->part_count; k++) {
+        good = rr_part_read(&u->facts, read->parts[k].name, read->parts[k].bytes, &batch->arena);
+    }
+    for (size_t k = 0; good && !read->all && k < read->id_count; k++) {
+        if (read->found[k].len != 0 && rr_unit_part(&u->facts, read->ids[k]) == NULL) {
+            good = rr_part_read(&u->facts, read->ids[k], read->found[k], &batch->arena);
+        }
+    }
+    if (!good) {
+        rr_error why = {0};
+
+        rr_fail(&why, RR_INPUT, "key %.*s: what is kept beside it is broken, or of a contract of another shape",
+                (int)u->key.len, u->key.data);
+        give_up(batch, u, &why);
+        return RR_OK;
+    }
+    u->facts.complete = read->all;
+    u->state = UNIT_JOIN;
+    (void)error;
+    return RR_OK;
+}
+
+static rr_status parts_round(rr_batch *batch, rr_error *error)
+{
+    rr_parts_read *reads = rr_arena_zero(&batch->scratch, batch->unit_count * sizeof *reads);
+    unit **which = rr_arena_take(&batch->scratch, batch->unit_count * sizeof *which);
+    size_t count = 0;
+    rr_status status;
+
+    if (reads == NULL || which == NULL) {
+        return no_memory(error);
+    }
+    for (size_t k = 0; k < batch->unit_count; k++) {
+        if (batch->units[k].state == UNIT_PARTS) {
+            which[count] = &batch->units[k];
+            if (!wanted_parts(batch, which[count], &reads[count])) {
+                return no_memory(error);
+            }
+            count++;
+        }
+    }
+    status = count == 0 ? RR_OK : batch->ops->read_parts(batch->store, reads, count, &batch->arena, error);
+    for (size_t k = 0; k < count && status == RR_OK; k++) {
+        status = take_parts(batch, which[k], &reads[k], error);
+    }
+    return status;
+}
+
+/* ---- what a swap carries ---- */
+
+/* The records of a unit whose decision is to be kept. */
+static bool put_entries(rr_batch *batch, const unit *u, rr_swap *swap, int64_t now_us)
+{
+    rr_slice *entries;
+
+    if (!batch->options.log_decisions) {
+        return true;
+    }
+    entries = rr_arena_take(&batch->scratch, u->item_count * sizeof *entries);
+    if (entries == NULL) {
+        return false;
+    }
+    swap->entries = entries;
+    for (size_t k = u->first_item; k != SIZE_MAX; k = batch->items[k].next) {
+        const rr_item *item = &batch->items[k];
+
+        if (!rr_decision_due(&item->outcome)) {
+            continue;
+        }
+        if (batch->logged >= RR_LIMIT_BATCH_ALERTS) {
+            batch->counts.suppressed++;
+            continue;
+        }
+        batch->logged++;
+        entries[swap->entry_count] = rr_decision_write(item, now_us, &batch->text, &batch->scratch);
+        if (entries[swap->entry_count++].data == NULL) {
+            return false;
+        }
+    }
+    if (swap->entry_count != 0) {
+        swap->log_key = rr_decision_log_key(batch->options.prefix, u->contract, &batch->text, &batch->scratch);
+    }
+    return swap->entry_count == 0 || swap->log_key.data != NULL;
+}
+
+static bool put_parts(rr_batch *batch, unit *u, rr_swap *swap)
+{
+    rr_pair *parts = rr_arena_take(&batch->scratch, u->facts.part_count * sizeof *parts + 1);
+
+    if (parts == NULL) {
+        return false;
+    }
+    swap->parts = parts;
+    for (size_t k = 0; k < u->facts.part_count; k++) {
+        const rr_part *part = &u->facts.parts[k];
+        char *bytes;
+
+        if (!part->dirty) {
+            continue;
+        }
+        bytes = rr_arena_take(&batch->scratch, rr_part_write_need(&u->facts, part));
+        if (bytes == NULL) {
+            return false;
+        }
+        parts[swap->part_count++] = (rr_pair){part->id, {bytes, rr_part_write(&u->facts, part, bytes)}};
+    }
+    return true;
+}
+
+static int64_t expiry_ms(const rr_contract *contract, int64_t end_us)
+{
+    int64_t at_us = contract->window_kind == RR_WINDOW_GLOBAL ? RR_FOREVER : rr_expiry_us(contract, end_us);
+
+    return at_us == RR_FOREVER ? 0 : at_us / 1000 + 1;
+}
+
+/* The facts of an inner window live as long as the outermost. */
+static int64_t outermost_end(const rr_unit *facts, rr_window window)
+{
+    int64_t end = window.end;
+
+    for (size_t k = 0; k < facts->cell_count; k++) {
+        if (rr_window_contains(facts->cells[k].window, window) && facts->cells[k].window.end > end) {
+            end = facts->cells[k].window.end;
+        }
+    }
+    return end;
+}
+
+static rr_slice written(rr_batch *batch)
+{
+    return rr_buf_ok(&batch->text) ? rr_arena_copy(&batch->scratch, rr_buf_view(&batch->text)) : (rr_slice){NULL, 0};
+}
+
+static bool put_session(rr_batch *batch, unit *u, const rr_cell *cell, rr_side *side, int64_t now_us)
+{
+    const rr_record *any = batch->items[u->first_item].record;
+
+    rr_buf_clear(&batch->text);
+    rr_key_unit(&batch->text, batch->options.prefix, u->contract, any->business_key, any->metric_version, cell->window);
+    side->key = written(batch);
+    rr_buf_clear(&batch->text);
+    rr_stored_write_session(&batch->text, &u->facts, cell, now_us, u->token);
+    side->value = written(batch);
+    side->expire_at_ms = expiry_ms(u->contract, outermost_end(&u->facts, cell->window));
+    return side->key.data != NULL && side->value.data != NULL;
+}
+
+static bool put_sessions(rr_batch *batch, unit *u, rr_swap *swap, int64_t now_us)
+{
+    rr_side *sides = rr_arena_zero(&batch->scratch, u->facts.cell_count * sizeof *sides + 1);
+    int64_t last_end = INT64_MIN;
+
+    if (sides == NULL || !rr_arena_reserve(&batch->arena, rr_join_need(&u->facts, NULL))) {
+        return false;
+    }
+    rr_unit_see(&u->facts, &batch->arena);
+    swap->sides = sides;
+    for (size_t k = 0; k < u->facts.cell_count; k++) {
+        const rr_cell *cell = &u->facts.cells[k];
+
+        last_end = cell->window.end > last_end ? cell->window.end : last_end;
+        if (cell->dirty && !put_session(batch, u, cell, &sides[swap->side_count++], now_us)) {
+            return false;
+        }
+    }
+    swap->expire_at_ms = expiry_ms(u->contract, last_end);
+    return true;
+}
+
+static bool any_open(const rr_unit *facts, rr_conflict_set *open)
+{
+    *open = 0;
+    for (size_t k = 0; k < facts->cell_count; k++) {
+        *open |= facts->cells[k].view.conflicts;
+    }
+    return *open != 0;
+}
+
+static bool put_open(rr_batch *batch, unit *u, rr_swap *swap, int64_t now_us)
+{
+    bool session = u->contract->window_kind == RR_WINDOW_SESSION;
+    rr_conflict_set open;
+    bool is_open = any_open(&u->facts, &open);
+
+    /* Of sessions it is not known which were open before: say what is. */
+    if (!batch->options.list_open || (!session && is_open == (u->open_before != 0)) || (session && u->value.len == 0 && !is_open)) {
+        return true;
+    }
+    swap->open = is_open ? RR_OPEN_ADD : RR_OPEN_REMOVE;
+    swap->open_key = rr_decision_open_key(batch->options.prefix, u->contract, &batch->text, &batch->scratch);
+    swap->open_member = u->key;
+    swap->open_score_ms = now_us / 1000;
+    return swap->open_key.data != NULL;
+}
+
+static bool put_value(rr_batch *batch, unit *u, rr_swap *swap, int64_t now_us)
+{
+    rr_tokens_next(&batch->tokens, swap->token, u->token);
+    if (u->contract->window_kind == RR_WINDOW_SESSION) {
+        if (!put_sessions(batch, u, swap, now_us)) {
+            return false;
+        }
+    } else {
+        swap->expire_at_ms = expiry_ms(u->contract, batch->items[u->first_item].record->window.end);
+    }
+    rr_buf_clear(&batch->text);
+    rr_stored_write(&batch->text, &u->facts, now_us, u->token, &batch->scratch);
+    swap->value = written(batch);
+    return swap->value.data != NULL && (!u->facts.spilled || put_parts(batch, u, swap)) &&
+           put_open(batch, u, swap, now_us);
+}
+
+/* True if there is anything to store for the unit. */
+static bool prepare_swap(rr_batch *batch, unit *u, rr_swap *swap, int64_t now_us, bool *failed)
+{
+    *swap = (rr_swap){.key = u->key, .token = rr_value_token(u->value)};
+    if (!put_entries(batch, u, swap, now_us) || (u->grew && !put_value(batch, u, swap, now_us))) {
+        *failed = true;
+        return false;
+    }
+    return u->grew || swap->entry_count != 0;
+}
+
+/* Refused records have no unit; their alerts need no token. */
+static bool prepare_refusals(rr_batch *batch, rr_swap *swaps, size_t *count, int64_t now_us)
+{
+    for (size_t k = 0; k < batch->item_count; k++) {
+        rr_item *item = &batch->items[k];
+        rr_slice *entry;
+
+        if (!item->refused) {
+            continue;
+        }
+        if (!batch->options.log_decisions || batch->logged >= RR_LIMIT_BATCH_ALERTS) {
+            batch->counts.suppressed += batch->options.log_decisions;
+            continue;
+        }
+        batch->logged++;
+        entry = rr_arena_take(&batch->scratch, sizeof *entry);
+        if (entry == NULL) {
+            return false;
+        }
+        *entry = rr_decision_write(item, now_us, &batch->text, &batch->scratch);
+        swaps[*count] = (rr_swap){.entries = entry, .entry_count = 1};
+        swaps[*count].log_key = rr_decision_log_key(batch->options.prefix, item->contract, &batch->text, &batch->scratch);
+        if (entry->data == NULL || swaps[*count].log_key.data == NULL) {
+            return false;
+        }
+        ++*count;
+    }
+    return true;
+}
+
+static void take_answer(rr_batch *batch, unit *u, rr_swap *swap)
+{
+    switch (swap->answer) {
+    case RR_SWAP_WON:
+        batch->counts.won++;
+        settle_unit(batch, u);
+        break;
+    case RR_SWAP_LOST:
+        batch->counts.lost++;
+        u->value = rr_arena_copy(&batch->arena, swap->current);
+        u->all_parts = false;
+        u->state = UNIT_OPEN;
+        if (++u->lost > PATIENCE) {
+            rr_error why = {0};
+
+            rr_fail(&why, RR_INTERNAL, "key %.*s: lost %d swaps in a row", (int)u->key.len, u->key.data, PATIENCE);
+            give_up(batch, u, &why);
+        }
+        break;
+    case RR_SWAP_UNKNOWN:
+        batch->counts.unknown++;
+        u->unanswered = u->grew;
+        u->all_parts = false;
+        u->state = UNIT_LOAD;
+        break;
+    case RR_SWAP_FAILED:
+        give_up(batch, u, &swap->error);
+        break;
+    }
+}
+
+static rr_status swap_round(rr_batch *batch, int64_t now_us, rr_error *error)
+{
+    size_t refused = batch->refusals_logged ? 0 : batch->item_count;
+    rr_swap *swaps = rr_arena_take(&batch->scratch, (batch->unit_count + refused + 1) * sizeof *swaps);
+    unit **which = rr_arena_take(&batch->scratch, (batch->unit_count + 1) * sizeof *which);
+    size_t count = 0, units;
+    bool failed = false;
+    rr_status status;
+
+    if (swaps == NULL || which == NULL) {
+        return no_memory(error);
+    }
+    for (size_t k = 0; k < batch->unit_count && !failed; k++) {
+        unit *u = &batch->units[k];
+
+        if (u->state != UNIT_SWAP) {
+            continue;
+        }
+        if (prepare_swap(batch, u, &swaps[count], now_us, &failed)) {
+            u->attempted = u->grew;
+            which[count++] = u;
+        } else if (!failed) {
+            settle_unit(batch, u);
+        }
+    }
+    units = count;
+    if (failed || (refused != 0 && !prepare_refusals(batch, swaps, &count, now_us))) {
+        return no_memory(error);
+    }
+    batch->counts.swaps += units;
+    status = count == 0 ? RR_OK : batch->ops->swap(batch->store, swaps, count, &batch->arena, error);
+    for (size_t k = 0; k < units; k++) {
+        take_answer(batch, which[k], &swaps[k]);
+    }
+    for (size_t k = units; k < count && status == RR_OK; k++) {
+        if (swaps[k].answer == RR_SWAP_FAILED) {
+            *error = swaps[k].error;
+            status = RR_UNAVAILABLE; /* an alert that cannot be stored: nothing may be acknowledged */
+        }
+    }
+    if (status == RR_OK && !batch->refusals_logged) {
+        batch->refusals_logged = true;
+        for (size_t k = 0; k < batch->item_count; k++) {
+            batch->items[k].settled |= batch->items[k].refused;
+        }
+    }
+    return status;
+}
+
+static bool any_in(const rr_batch *batch, unit_state state)
+{
+    for (size_t k = 0; k < batch->unit_count; k++) {
+        if (batch->units[k].state == state) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static rr_status join_round(rr_batch *batch, rr_error *error)
+{
+    rr_status status = RR_OK;
+
+    for (size_t k = 0; k < batch->unit_count && status == RR_OK; k++) {
+        if (batch->units[k].state == UNIT_JOIN) {
+            status = join_unit(batch, &batch->units[k], error);
+        }
+    }
+    return status;
+}
+
+rr_status rr_batch_step(rr_batch *batch, int64_t now_us, rr_error *error)
+{
+    rr_status status;
+
+    do {
+        rr_arena_reset(&batch->scratch);
+        status = load_round(batch, error);
+        if (status == RR_OK) {
+            status = open_round(batch, error);
+        }
+        while (status == RR_OK && (any_in(batch, UNIT_PARTS) || any_in(batch, UNIT_JOIN))) {
+            status = parts_round(batch, error);
+            if (status == RR_OK) {
+                status = join_round(batch, error);
+            }
+        }
+        if (status == RR_OK) {
+            status = swap_round(batch, now_us, error);
+        }
+    } while (status == RR_OK && (any_in(batch, UNIT_LOAD) || any_in(batch, UNIT_OPEN)));
+    return status;
+}

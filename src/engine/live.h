@@ -1,0 +1,76 @@
+/* rr_live: the daemon's loop.
+ *
+ *   fetch -> decode -> admit -> join and swap -> dead letters -> acknowledge
+ *
+ * A record is acknowledged only when its effect and its alerts, or its dead
+ * letter, are stored. Where Redis or the dead letters cannot be reached nothing
+ * is acknowledged, fetching pauses, and the server is told that we are at work;
+ * then it goes on by itself.
+ */
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef RR_LIVE_H
+#define RR_LIVE_H
+
+#include <stdatomic.h>
+
+#include <rr/channel.h>
+#include <rr/source.h>
+#include <rr/store.h>
+
+#include "batch.h"
+
+/* One opened source. */
+typedef struct rr_live_source {
+    const rr_source_ops *ops;
+    rr_source *source;
+    rr_slice name, stream;
+    size_t batch;             /* records taken at once */
+    const char *dead_letters; /* subject prefix; NULL: refused records are counted and dropped (observe only) */
+    /* The contract of a subject, or NULL. */
+    const rr_contract *(*route)(const void *context, rr_slice subject);
+    const void *context;
+} rr_live_source;
+
+typedef struct rr_live_channel {
+    const rr_channel_ops *ops;
+    rr_channel *channel;
+} rr_live_channel;
+
+typedef struct rr_live_contract {
+    const rr_contract *contract;
+    rr_slice text; /* canonical, for the fingerprint */
+} rr_live_contract;
+
+typedef enum rr_talk { RR_TALK_ERROR, RR_TALK_WARNING, RR_TALK_INFO } rr_talk;
+
+typedef struct rr_live_options {
+    const rr_store_ops *store_ops;
+    rr_store *store;
+    rr_store *drain_store; /* a second handle for the thread that hands out alerts; NULL: `store`, from the loop */
+    rr_slice prefix;
+    const rr_live_source *sources;
+    size_t source_count;
+    const rr_live_contract *contracts;
+    size_t contract_count;
+    const rr_live_channel *channels;
+    size_t channel_count;
+    bool observe;          /* store nothing, acknowledge nothing */
+    bool accept_contracts; /* a contract whose text changed is taken, not refused */
+    bool until_idle;       /* leave when nothing more comes (for tests and demos) */
+    int drain_timeout_ms;
+    const atomic_int *stop; /* not 0: drain and leave */
+    int64_t (*now_us)(void);
+    void (*talk)(rr_talk level, const char *text);
+} rr_live_options;
+
+typedef struct rr_live_totals {
+    uint64_t verdicts[RR_VERDICT_COUNT];
+    uint64_t deliveries, redeliveries, acknowledged, dead_letters, stuck, outages, alerts_sent;
+    rr_batch_counts batch;
+} rr_live_totals;
+
+/* Blocks until stopped, or until it cannot go on: CONFIG (a contract of another text, a consumer that is gone, a
+ * second reader), MEMORY. OK: it drained and left. */
+rr_status rr_live_run(const rr_live_options *options, rr_live_totals *totals, rr_error *error);
+
+#endif

@@ -1,0 +1,69 @@
+/* rr_config: everything `reconciler run` is told, from one strict YAML file. */
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef RR_CONFIG_H
+#define RR_CONFIG_H
+
+#include "contract_yaml.h"
+#include "log.h"
+#include <rr/channel.h>
+#include <rr/source.h>
+#include <rr/store.h>
+
+/* Records whose subject matches go by that contract; the first that matches counts. */
+typedef struct rr_route {
+    const char *subject;      /* a pattern; ">": all */
+    const char *contract;     /* its name */
+    const rr_contract *under; /* NULL only after an error */
+    rr_place place;
+} rr_route;
+
+typedef struct rr_source_config {
+    const char *name; /* of its checkpoint; unique */
+    rr_source_options options;
+    const rr_route *routes; /* at least one */
+    size_t route_count;
+    const char *dead_letters; /* subject prefix */
+    bool allow_loss;          /* run although something that is not stored safely could be lost */
+    rr_place place;
+} rr_source_config;
+
+typedef struct rr_channel_config {
+    const char *kind; /* "log", "nats": the scheme of rr_channel_ops */
+    rr_channel_options options;
+} rr_channel_config;
+
+/* All it points to lives until rr_config_fini. */
+typedef struct rr_config {
+    const char *store_url; /* redis://..., unix://..., memory: (also where the file says `memory`) */
+    rr_store_options store;
+    const char *prefix;
+    const rr_source_config *sources; /* at least one */
+    size_t source_count;
+    rr_contract_list contracts;
+    const rr_channel_config *channels;
+    size_t channel_count;
+    const char *const *plugins; /* paths of shared objects */
+    size_t plugin_count;
+    int drain_timeout_ms;
+    rr_log_level log_level;
+    rr_arena arena;
+} rr_config;
+
+/* Reads and checks; touches no network. CONFIG: there are errors, all in the problems (warnings may be there after
+ * OK, too); IO: the file itself cannot be read; MEMORY. Initialises the config: fini it after any answer. */
+rr_status rr_config_load(const char *path, rr_config *config, rr_problems *problems);
+rr_status rr_config_parse(const char *path_for_messages, rr_slice text, rr_config *config,
+                          rr_problems *problems);
+
+void rr_config_fini(rr_config *config);
+
+/* True if a subject matches a pattern of NATS: `*` is one token, `>` at the end one or more. */
+bool rr_subject_matches(const char *pattern, rr_slice subject);
+
+/* The contract of a subject by a source's routes, or NULL. */
+const rr_contract *rr_source_route(const rr_source_config *source, rr_slice subject);
+
+/* The keys of the file, for documentation. */
+extern const rr_option rr_config_options[];
+
+#endif

@@ -1,0 +1,272 @@
+/* Checks over several keys, and of names that NATS and Redis give a meaning to. */
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "config_check.h"
+
+#include <stdio.h>
+
+enum { NAME_MAX_BYTES = 128 };
+
+void rr_check_auth(const rr_reading *reading, const rr_yaml_node *node, const rr_auth *auth)
+{
+    int ways = (auth->user != NULL || auth->password != NULL) + (auth->token != NULL) +
+               (auth->credentials != NULL) + (auth->nkey != NULL);
+
+    if (ways > 1) {
+        rr_problems_error(reading->problems, rr_yaml_place(reading, node),
+                          "only one of 'user' with 'password', 'token', 'credentials' and 'nkey'");
+    } else if ((auth->user == NULL) != (auth->password == NULL)) {
+        rr_problems_error(reading->problems, rr_yaml_place(reading, node),
+                          "'user' and 'password' come together");
+    }
+}
+
+static bool begins(rr_slice text, const char *with)
+{
+    return text.len > strlen(with) && memcmp(text.data, with, strlen(with)) == 0;
+}
+
+/* The URL itself is not shown: it may hold a password. */
+void rr_check_nats_url(const rr_reading *reading, const rr_yaml_node *node, const char *url)
+{
+    if (node == NULL || url == NULL) {
+        return;
+    }
+    for (const char *at = url; at != NULL;) {
+        const char *comma = strchr(at, ',');
+        rr_slice one = {at, comma == NULL ? strlen(at) : (size_t)(comma - at)};
+
+        if (!begins(one, "nats://") && !begins(one, "tls://")) {
+            rr_problems_error(reading->problems, rr_yaml_place(reading, node),
+                              "'url': each part must begin with nats:// or tls://, then HOST:PORT");
+            return;
+        }
+        at = comma == NULL ? NULL : comma + 1;
+    }
+}
+
+void rr_check_durable(const rr_reading *reading, const rr_yaml_node *node, const char *key, const char *name)
+{
+    if (node == NULL || name == NULL) {
+        return;
+    }
+    for (const char *at = name; *at != '\0'; at++) {
+        if ((unsigned char)*at <= ' ' || *at == 0x7f || strchr(".*>/\\", *at) != NULL) {
+            rr_problems_error(reading->problems, rr_yaml_place(reading, node),
+                              "'%s' is a name in JetStream: no space and none of . * > / \\", key);
+            return;
+        }
+    }
+    if (strlen(name) > NAME_MAX_BYTES) {
+        rr_problems_error(reading->problems, rr_yaml_place(reading, node), "'%s' has more than %d bytes", key,
+                          NAME_MAX_BYTES);
+    }
+}
+
+/* NULL: a subject that NATS takes; else what is wrong. */
+static const char *subject_trouble(const char *subject, bool may_be_pattern)
+{
+    for (const char *at = subject;; at += strcspn(at, ".") + 1) {
+        size_t len = strcspn(at, ".");
+        bool last = at[len] == '\0';
+
+        if (len == 0) {
+            return "has an empty part";
+        }
+        for (size_t i = 0; i < len; i++) {
+            bool wild = at[i] == '*' || at[i] == '>';
+
+            if ((unsigned char)at[i] <= ' ' || at[i] == 0x7f) {
+                return "holds a space";
+            }
+            if (wild && !may_be_pattern) {
+                return "must not be a pattern: no * and no >";
+            }
+            if (wild && len > 1) {
+                return "has * or > beside other characters, where NATS does not take it for a wildcard";
+            }
+            if (at[i] == '>' && !last) {
+                return "has > before its end";
+            }
+        }
+        if (last) {
+            return strlen(subject) > 255 ? "has more than 255 bytes" : NULL;
+        }
+    }
+}
+
+void rr_check_subject(const rr_reading *reading, const rr_yaml_node *node, const char *key,
+                      const char *subject, bool may_be_pattern)
+{
+    const char *trouble = node == NULL || subject == NULL ? NULL : subject_trouble(subject, may_be_pattern);
+
+    if (trouble != NULL) {
+        rr_problems_error(reading->problems, rr_yaml_place(reading, node), "'%s' %s", key, trouble);
+    }
+}
+
+bool rr_subject_matches(const char *pattern, rr_slice subject)
+{
+    const char *at = subject.data, *end = subject.len == 0 ? at : at + subject.len;
+
+    for (;;) {
+        size_t wanted = strcspn(pattern, "."), len;
+        const char *dot = at == end ? NULL : memchr(at, '.', (size_t)(end - at));
+
+        len = dot == NULL ? (size_t)(end - at) : (size_t)(dot - at);
+        if (len == 0) {
+            return false; /* an empty token is no subject */
+        }
+        if (wanted == 1 && *pattern == '>' && pattern[1] == '\0') {
+            return true;
+        }
+        if (!(wanted == 1 && *pattern == '*') && (wanted != len || memcmp(pattern, at, len) != 0)) {
+            return false;
+        }
+        if (pattern[wanted] == '\0' || dot == NULL) {
+            return pattern[wanted] == '\0' && dot == NULL;
+        }
+        pattern += wanted + 1;
+        at = dot + 1;
+    }
+}
+
+/* In YAML, `store: memory:` needs quotes, which is easily forgotten: the colon may be left out. */
+static void check_store(const rr_reading *reading, const rr_yaml_node *root, rr_config *config)
+{
+    const rr_yaml_node *store = rr_yaml_get(root, "store"), *url = rr_yaml_get(store, "url");
+    rr_slice text = rr_slice_of(config->store_url);
+
+    if (rr_slice_equal(text, RR_SLICE("memory"))) {
+        config->store_url = "memory:";
+        return;
+    }
+    if (text.len == 0 || begins(text, "redis://") || begins(text, "unix://") ||
+        rr_slice_equal(text, RR_SLICE("memory:")) || config->plugin_count != 0) {
+        return;
+    }
+    rr_problems_error(reading->problems, rr_yaml_place(reading, url == NULL ? store : url),
+                      "'store' must begin with redis:// or unix://, or be memory%s",
+                      begins(text, "rediss://") ? "; TLS to Redis needs a tunnel, like stunnel" : "");
+}
+
+/* Braces would choose the slot of a cluster, and a percent sign is our own escape. */
+static void check_prefix(const rr_reading *reading, const rr_yaml_node *root, const char *prefix)
+{
+    const rr_yaml_node *node = rr_yaml_get(root, "prefix");
+    static const char allowed[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~:";
+
+    if (node != NULL && prefix != NULL && (strlen(prefix) > 64 || prefix[strspn(prefix, allowed)] != '\0')) {
+        rr_problems_error(reading->problems, rr_yaml_place(reading, node),
+                          "'prefix' must have at most 64 characters, of A-Z a-z 0-9 - . _ ~ :");
+    }
+}
+
+static void bind_route(const rr_reading *reading, const rr_contract_list *contracts, rr_route *route)
+{
+    char hint[RR_HINT_MAX];
+    rr_nearest nearest;
+
+    if (route->contract == NULL) {
+        return;
+    }
+    route->under = rr_contracts_find(contracts, rr_slice_of(route->contract));
+    if (route->under != NULL || contracts->count == 0) {
+        return; /* without contracts there is an error already */
+    }
+    rr_nearest_init(&nearest, rr_slice_of(route->contract));
+    for (size_t i = 0; i < contracts->count; i++) {
+        rr_nearest_try(&nearest, contracts->items[i].name);
+    }
+    rr_problems_error(reading->problems, route->place, "there is no contract '%.80s'%s", route->contract,
+                      rr_nearest_hint(&nearest, "", hint));
+}
+
+static bool ends_open(const char *pattern)
+{
+    size_t len = strlen(pattern);
+
+    return len != 0 && pattern[len - 1] == '>';
+}
+
+/* True if every subject of the second pattern is one of the first: a pattern that matches another one, read as a
+ * subject, does; but `*` is not all of `>`. */
+static bool covers(const char *first, const char *second)
+{
+    return rr_subject_matches(first, rr_slice_of(second)) && (!ends_open(second) || ends_open(first));
+}
+
+static void check_routes(const rr_reading *reading, const rr_contract_list *contracts,
+                         const rr_source_config *source)
+{
+    for (size_t i = 0; i < source->route_count; i++) {
+        bind_route(reading, contracts, (rr_route *)&source->routes[i]);
+        for (size_t j = 0; j < i; j++) {
+            if (covers(source->routes[j].subject, source->routes[i].subject)) {
+                rr_problems_error(reading->problems, source->routes[i].place,
+                                  "this route is never taken: '%.80s' in line %d comes first",
+                                  source->routes[j].subject, source->routes[j].place.line);
+                break;
+            }
+        }
+    }
+}
+
+static bool same(const char *a, const char *b)
+{
+    return a != NULL && b != NULL && strcmp(a, b) == 0;
+}
+
+static void check_two_sources(const rr_reading *reading, const rr_source_config *first,
+                              const rr_source_config *second)
+{
+    if (same(first->name, second->name)) {
+        rr_problems_error(reading->problems, second->place,
+                          "source '%.80s' a second time; the first is in line %d", second->name,
+                          first->place.line);
+    }
+    if (!same(first->options.stream, second->options.stream) ||
+        !same(first->options.consumer, second->options.consumer)) {
+        return;
+    }
+    if (same(first->options.url, second->options.url)) {
+        rr_problems_error(
+            reading->problems, second->place,
+            "the same stream and consumer as in line %d: two readers would take each other's records",
+            first->place.line);
+    } else {
+        rr_problems_warn(
+            reading->problems, second->place,
+            "the same stream and consumer as in line %d: right only if the urls are of different systems",
+            first->place.line);
+    }
+}
+
+static bool is_fed(const rr_config *config, const rr_contract *contract)
+{
+    for (size_t i = 0; i < config->source_count; i++) {
+        for (size_t j = 0; j < config->sources[i].route_count; j++) {
+            if (config->sources[i].routes[j].under == contract) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
+void rr_config_check(const rr_reading *reading, const rr_yaml_node *root, rr_config *config)
+{
+    check_store(reading, root, config);
+    check_prefix(reading, root, config->prefix);
+    for (size_t i = 0; i < config->source_count; i++) {
+        check_routes(reading, &config->contracts, &config->sources[i]);
+        for (size_t j = 0; j < i; j++) {
+            check_two_sources(reading, &config->sources[j], &config->sources[i]);
+        }
+    }
+    for (size_t i = 0; i < config->contracts.count; i++) {
+        if (config->contracts.items[i].name.len != 0 && !is_fed(config, &config->contracts.items[i])) {
+            rr_problems_warn(reading->problems, config->contracts.places[i],
+                             "no source feeds contract '%.*s'", RR_SHOW(config->contracts.items[i].name));
+        }
+    }
+}
