@@ -36,6 +36,8 @@ target_link_options(rr_shared PRIVATE -Wl,--version-script=${PROJECT_BINARY_DIR}
 # The layers' own dependencies; their objects are in already, so nothing is taken from them twice.
 target_link_libraries(rr_shared PRIVATE ${RR_LIBRARY_LAYERS})
 
+# From where rr.pc lies, so that cmake --install --prefix and packages may put it anywhere.
+file(RELATIVE_PATH RR_PC_PREFIX /p/${CMAKE_INSTALL_LIBDIR}/pkgconfig /p)
 configure_file(${PROJECT_SOURCE_DIR}/cmake/rr.pc.in ${PROJECT_BINARY_DIR}/rr.pc @ONLY)
 install(TARGETS rr_shared rr_static LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}
         ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})

@@ -51,16 +51,16 @@ static void put_place(char *place, size_t room, const char *url)
 static void drop(rr_nats *nats)
 {
     if (atomic_fetch_sub(&nats->users, 1) == 1) {
+        natsStatistics_Destroy(nats->counts);
         free(nats);
     }
 }
 
-static void on_reconnected(natsConnection *connection, void *closure)
+/* Wanted by cnats where it may connect later. */
+static void on_connected(natsConnection *connection, void *closure)
 {
-    rr_nats *nats = closure;
-
     (void)connection;
-    atomic_fetch_add(&nats->reconnects, 1);
+    (void)closure;
 }
 
 static void on_closed(natsConnection *connection, void *closure)
@@ -205,16 +205,15 @@ static natsStatus set_manner(natsOptions *to, const rr_nats_options *options, rr
     RR_SET(natsOptions_SetMaxReconnect(to, -1));
     RR_SET(natsOptions_SetReconnectWait(to, RECONNECT_WAIT_MS));
     RR_SET(natsOptions_SetReconnectJitter(to, 0, 0));
-    RR_SET(natsOptions_SetReconnectBufSize(to, RECONNECT_BUFFER));
+    RR_SET(natsOptions_SetReconnectBufSize(to, options->strict ? 0 : RECONNECT_BUFFER));
     RR_SET(natsOptions_SetPingInterval(to, PING_EVERY_MS));
     RR_SET(natsOptions_SetMaxPingsOut(to, PINGS_UNANSWERED));
     RR_SET(natsOptions_SetIOBufSize(to, IO_BUFFER));
     RR_SET(natsOptions_SetFailRequestsOnDisconnect(to, true));
-    RR_SET(natsOptions_SetReconnectedCB(to, on_reconnected, nats));
     RR_SET(natsOptions_SetClosedCB(to, on_closed, nats));
     RR_SET(natsOptions_SetErrorHandler(to, on_error, NULL));
     if (options->patient) {
-        RR_SET(natsOptions_SetRetryOnFailedConnect(to, true, on_reconnected, nats));
+        RR_SET(natsOptions_SetRetryOnFailedConnect(to, true, on_connected, NULL));
     }
 #undef RR_SET
     return status;
@@ -251,7 +250,8 @@ rr_status rr_nats_open(const rr_nats_options *options, rr_nats **nats, rr_error 
     rr_status status;
 
     *nats = NULL;
-    if (made == NULL || natsOptions_Create(&to) != NATS_OK) {
+    if (made == NULL || natsOptions_Create(&to) != NATS_OK || natsStatistics_Create(&made->counts) != NATS_OK) {
+        natsOptions_Destroy(to);
         free(made);
         return rr_fail(error, RR_MEMORY, "no memory for a connection to NATS");
     }
@@ -260,6 +260,7 @@ rr_status rr_nats_open(const rr_nats_options *options, rr_nats **nats, rr_error 
     status = connect_with(to, options, made, error);
     natsOptions_Destroy(to);
     if (status != RR_OK) {
+        natsStatistics_Destroy(made->counts);
         free(made);
         return status;
     }
@@ -278,6 +279,16 @@ void rr_nats_close(rr_nats *nats)
 bool rr_nats_connected(const rr_nats *nats)
 {
     return natsConnection_Status(nats->connection) == NATS_CONN_STATUS_CONNECTED;
+}
+
+uint64_t rr_nats_reconnects(const rr_nats *nats)
+{
+    uint64_t reconnects = 0;
+
+    /* Counted by cnats before it says that it is connected; its callback comes later. */
+    natsConnection_GetStats(nats->connection, nats->counts);
+    natsStatistics_GetCounts(nats->counts, NULL, NULL, NULL, NULL, &reconnects);
+    return reconnects;
 }
 
 bool rr_nats_gave_up(const rr_nats *nats)

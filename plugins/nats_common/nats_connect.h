@@ -1,10 +1,9 @@
 /* rr_nats: a connection to NATS, made the same way by all that need one.
  *
- * It reconnects by itself for ever, every quarter of a second, and counts how
- * often it did, since whatever was outstanding on the old connection is void.
+ * It reconnects by itself for ever, every quarter of a second.
  *
- * Threads: cnats calls back on threads of its own; they touch only atomics
- * here. Everything else is for the one thread that uses the connection.
+ * Threads: cnats calls back on threads of its own; they touch only an
+ * atomic here. Everything else is for the one thread that uses the connection.
  */
 /* SPDX-License-Identifier: Apache-2.0 */
 #ifndef RR_NATS_CONNECT_H
@@ -25,11 +24,12 @@ typedef struct rr_nats_options {
     const char *tls_ca_file, *tls_cert_file, *tls_key_file;
     int timeout_ms; /* to connect, and of a write; 0: 5000 */
     bool patient;   /* open: go on trying in the background where no server can be reached */
+    bool strict;    /* what is published while there is no connection fails, and is not kept for the next one */
 } rr_nats_options;
 
 typedef struct rr_nats {
     natsConnection *connection;
-    atomic_uint reconnects; /* how often it connected again */
+    natsStatistics *counts;
     atomic_int users;       /* whoever opened it, and cnats until its last callback */
     char place[256];        /* the URL without user and password, for texts */
 } rr_nats;
@@ -42,6 +42,9 @@ rr_status rr_nats_open(const rr_nats_options *options, rr_nats **nats, rr_error 
 void rr_nats_close(rr_nats *nats);
 
 bool rr_nats_connected(const rr_nats *nats);
+
+/* How often it connected again: what was asked for on an earlier connection is void. */
+uint64_t rr_nats_reconnects(const rr_nats *nats);
 
 /* Closed for good: cnats gave up, as it does when it was turned away twice. Open a new one. */
 bool rr_nats_gave_up(const rr_nats *nats);

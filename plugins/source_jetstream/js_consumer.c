@@ -220,6 +220,7 @@ static rr_status look_at_stream(rr_source *source, rr_error *error)
     jsStreamInfo *info = NULL;
     jsErrCode code = 0;
     natsStatus status = js_GetStreamInfo(&info, source->js, name, NULL, &code);
+    int64_t per_subject;
 
     if (status == NATS_NOT_FOUND || code == JSStreamNotFoundErr) {
         return rr_fail(error, RR_CONFIG, "there is no stream %s on %s; make it (nats stream add %s --subjects=...), or "
@@ -229,10 +230,17 @@ static rr_status look_at_stream(rr_source *source, rr_error *error)
         return rr_nats_js_fail(source->nats, status, (int)code, "ask for the stream", error);
     }
     source->work_queue = info->Config->Retention == js_WorkQueuePolicy;
+    per_subject = info->Config->MaxMsgsPerSubject;
     jsStreamInfo_Destroy(info);
     if (source->work_queue && source->options.ack == RR_ACK_ALL) {
         return rr_fail(error, RR_CONFIG, "stream %s has work queue retention, and there the server allows only "
                        "explicit acknowledgement: write `ack: explicit`", name);
+    }
+    /* The server takes the removal of a message that waits for its acknowledgement as one, and that covers all before. */
+    if (per_subject > 0 && source->options.ack == RR_ACK_ALL) {
+        return rr_fail(error, RR_CONFIG, "stream %s keeps %lld messages a subject (max_msgs_per_subject): the server "
+                       "removes older ones out of order, and under `ack: all` each removal acknowledges everything "
+                       "before it; write `ack: explicit`", name, (long long)per_subject);
     }
     return RR_OK;
 }

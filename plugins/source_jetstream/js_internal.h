@@ -34,7 +34,7 @@ struct rr_source {
     int64_t pause_to_ms;  /* no new pull until then */
     bool bound;           /* subscribed, and the consumer is known to be there */
     bool leaving;         /* no interest any more */
-    unsigned reconnects;  /* the connection for which it is */
+    uint64_t reconnects;  /* the connection for which it is */
     int64_t revive_at_ms; /* not before that: open a new connection */
 
     /* ack: all */
@@ -69,6 +69,8 @@ void rr_js_disconnect(rr_source *source);
 rr_status rr_js_unavailable(const rr_source *source, rr_error *error);
 
 /* js_pull.c */
+/* Bound, and on the connection that it was bound on. */
+bool rr_js_in_step(const rr_source *source);
 rr_status rr_js_fetch(rr_source *source, rr_delivery *deliveries, size_t most, size_t *count, int wait_ms,
                       rr_error *error);
 void rr_js_drop_subscription(rr_source *source);

@@ -199,16 +199,19 @@ static bool send_item(rr_source *source, rr_publication *item, uint64_t number)
     return true;
 }
 
+static void say_unbound(rr_publication *item)
+{
+    rr_fail(&item->error, RR_CONFIG, "subject %.*s: no stream keeps it; bind it to one (nats stream add, or edit its "
+            "subjects)", (int)item->subject.len, item->subject.data);
+}
+
 static void take_confirmation(rr_publication *item, natsMsg *message)
 {
     rr_slice json = rr_js_data(message);
     uint64_t code = rr_js_json_number(json, "err_code");
     char why[256];
 
-    if (natsMsg_IsNoResponders(message)) {
-        rr_fail(&item->error, RR_CONFIG, "subject %.*s: no stream keeps it; bind it to one (nats stream add, or edit its "
-                "subjects)", (int)item->subject.len, item->subject.data);
-    } else if (code == WRONG_LAST_SEQUENCE && item->once) {
+    if (code == WRONG_LAST_SEQUENCE && item->once) {
         item->already = true;
         item->error = (rr_error){0};
     } else if (after_name(json, "error") != NULL) {
@@ -224,29 +227,39 @@ static void take_confirmation(rr_publication *item, natsMsg *message)
     }
 }
 
-/* Waits for the answers to items first .. first + count - 1, whose numbers begin at `base`. */
-static void collect(rr_source *source, rr_publication *items, size_t count, uint64_t base, size_t missing)
+/* What became of the messages under way. */
+typedef struct answers {
+    size_t missing; /* not answered yet */
+    size_t nobody;  /* of these: nobody listens on the subject; which one they were is not told by cnats */
+} answers;
+
+/* Waits for the answers to `items`, whose numbers begin at `base`. */
+static void collect(rr_source *source, rr_publication *items, size_t count, uint64_t base, answers *got)
 {
     int64_t deadline_ms = rr_nats_now_ms() + source->options.timeout_ms;
     natsMsg *message = NULL;
 
-    while (missing > 0 && rr_nats_now_ms() < deadline_ms) {
-        if (natsSubscription_NextMsg(&message, source->answers, SLICE_MS) == NATS_OK) {
-            const char *suffix = strrchr(natsMsg_GetSubject(message), '.');
-            uint64_t number = suffix == NULL ? 0 : strtoull(suffix + 1, NULL, 10);
+    while (got->missing > got->nobody && rr_nats_now_ms() < deadline_ms) {
+        natsStatus status = natsSubscription_NextMsg(&message, source->answers, SLICE_MS);
 
-            /* A late answer to an earlier call has a lower number. */
+        if (status == NATS_OK) {
+            const char *suffix = strrchr(natsMsg_GetSubject(message), '.');
+            uint64_t number = suffix == NULL ? UINT64_MAX : strtoull(suffix + 1, NULL, 10);
+
             if (number >= base && number - base < count) {
                 take_confirmation(&items[number - base], message);
-                missing--;
+                got->missing--;
             }
             natsMsg_Destroy(message);
+        } else if (status == NATS_NO_RESPONDERS) {
+            got->nobody++;
         } else if (!rr_nats_connected(source->nats)) {
             return;
         }
     }
 }
 
+/* Waiting for an answer, or not sent for want of a connection. */
 static bool is_waiting(const rr_publication *item)
 {
     return item->error.status == RR_UNAVAILABLE;
@@ -256,18 +269,29 @@ static bool is_waiting(const rr_publication *item)
 static bool publish_some(rr_source *source, rr_publication *items, size_t count)
 {
     uint64_t base = source->published;
+    answers got = {0};
     size_t waiting = 0;
-    bool all = true;
 
     source->published += count;
     for (size_t i = 0; i < count; i++) {
-        waiting += send_item(source, &items[i], base + i);
+        got.missing += send_item(source, &items[i], base + i);
     }
-    collect(source, items, count, base, waiting);
+    collect(source, items, count, base, &got);
     for (size_t i = 0; i < count; i++) {
-        all = all && !is_waiting(&items[i]);
+        waiting += is_waiting(&items[i]);
     }
-    return all;
+    if (waiting == got.nobody) {
+        for (size_t i = 0; i < count; i++) {
+            if (is_waiting(&items[i])) {
+                say_unbound(&items[i]);
+            }
+        }
+        return true;
+    }
+    /* Answers that come later must not meet the next call. */
+    natsSubscription_Destroy(source->answers);
+    source->answers = NULL;
+    return false;
 }
 
 static rr_status prepare(rr_source *source, rr_error *error)

@@ -67,11 +67,18 @@ void rr_js_drop_subscription(rr_source *source)
     source->owed = 0;
 }
 
+bool rr_js_in_step(const rr_source *source)
+{
+    return source->nats != NULL && source->bound && !source->leaving && rr_nats_connected(source->nats)
+           && source->reconnects == rr_nats_reconnects(source->nats);
+}
+
 /* Subscribed, and the consumer is there. Under `ack: all` a new subscription, since what the old one still holds was
  * counted by another connection. */
 static rr_status bind_again(rr_source *source, int64_t deadline_ms, rr_error *error)
 {
-    unsigned reconnects = atomic_load(&source->nats->reconnects);
+    uint64_t reconnects = rr_nats_reconnects(source->nats);
+    bool fresh = source->sub == NULL || reconnects != source->reconnects;
     int64_t wait_ms = deadline_ms - rr_nats_now_ms();
     jsConsumerInfo *info = NULL;
     rr_status status = RR_OK;
@@ -87,7 +94,9 @@ static rr_status bind_again(rr_source *source, int64_t deadline_ms, rr_error *er
     }
     if (status == RR_OK && source->options.ack == RR_ACK_ALL) {
         rr_acks_reset(&source->acks, info->Delivered.Consumer + 1);
-        source->forgive_to_ms = rr_nats_now_ms() + FORGIVE_MS;
+        if (fresh) {
+            source->forgive_to_ms = rr_nats_now_ms() + FORGIVE_MS;
+        }
         status = rr_js_settle(source, info, error);
     }
     jsConsumerInfo_Destroy(info);
@@ -162,8 +171,7 @@ static rr_status get_ready(rr_source *source, int64_t deadline_ms, rr_error *err
         return source->failed.status;
     }
     status = wait_connected(source, deadline_ms, error);
-    if (status == RR_OK
-        && (!source->bound || source->leaving || source->reconnects != atomic_load(&source->nats->reconnects))) {
+    if (status == RR_OK && !rr_js_in_step(source)) {
         status = bind_again(source, deadline_ms, error);
     }
     return status == RR_OK ? settle_again(source, deadline_ms, error) : status;
@@ -284,7 +292,7 @@ static rr_status take_status(rr_source *source, natsMsg *message, rr_error *erro
         return RR_OK;
     case 409:
         return take_conflict(source, message, number, error);
-    default: /* 503: JetStream is not there (yet); 400: cannot be, and must not become a busy loop */
+    default: /* 400 and what may yet be invented: must not become a busy loop */
         turned_away(source);
         void_pulls(source);
         return RR_OK;
@@ -385,11 +393,20 @@ static rr_status take_some(rr_source *source, rr_delivery *deliveries, size_t mo
                            rr_error *error)
 {
     rr_status status = RR_OK;
-    natsMsg *message = NULL;
-    bool got;
 
-    while (*count < most && status == RR_OK && source->bound
-           && natsSubscription_NextMsg(&message, source->sub, *count == 0 && wait_ms > 0 ? wait_ms : 0) == NATS_OK) {
+    while (*count < most && status == RR_OK && source->bound) {
+        natsMsg *message = NULL;
+        natsStatus next = natsSubscription_NextMsg(&message, source->sub, *count == 0 && wait_ms > 0 ? wait_ms : 0);
+        bool got;
+
+        if (next == NATS_NO_RESPONDERS) {
+            /* JetStream is not there (yet). */
+            turned_away(source);
+            void_pulls(source);
+        }
+        if (next != NATS_OK) {
+            break;
+        }
         status = take(source, message, &deliveries[*count], &got, error);
         *count += got;
         wait_ms = 0;

@@ -14,7 +14,7 @@ rr_status rr_js_connect(rr_source *source, rr_error *error)
         .url = from->url, .user = from->user, .password = from->password, .token = from->token,
         .credentials_file = from->credentials_file, .nkey_seed_file = from->nkey_seed_file,
         .tls_ca_file = from->tls_ca_file, .tls_cert_file = from->tls_cert_file, .tls_key_file = from->tls_key_file,
-        .timeout_ms = from->timeout_ms,
+        .timeout_ms = from->timeout_ms, .strict = from->ack == RR_ACK_ALL,
     };
     jsOptions js;
     natsStatus status;
@@ -147,17 +147,19 @@ static void free_deliveries(const rr_delivery *deliveries, size_t count)
     }
 }
 
+/* Only on the connection that the deliveries came by. A server that lost the last moments (kill -9) has counted back, and
+ * an acknowledgement from before would set its floor above what it believes to have delivered: it then delivers that
+ * again, for ever, deaf to every acknowledgement. What is not acknowledged here comes again. */
 static natsStatus acknowledge_due(rr_source *source)
 {
     char subject[RR_REPLY_MAX];
     rr_reply reply;
 
-    if (source->failed.status != RR_OK || !rr_acks_due(&source->acks, &reply)) {
+    if (source->failed.status != RR_OK || !rr_js_in_step(source) || !rr_acks_due(&source->acks, &reply)) {
         return NATS_OK;
     }
     rr_reply_print((rr_slice){source->head, source->head_len}, &reply, subject);
-    return source->nats == NULL ? NATS_CONNECTION_CLOSED
-                                : natsConnection_PublishString(source->nats->connection, subject, "+ACK");
+    return natsConnection_PublishString(source->nats->connection, subject, "+ACK");
 }
 
 static rr_status sent(const rr_source *source, natsStatus status, const char *what, rr_error *error)

@@ -6,7 +6,7 @@
 -- While it loads, nothing is there but redis.register_function. A script is not rolled back, so the types of all keys
 -- of a unit are looked at before its first write.
 
-local FIRST, LAST = -29, -3 -- where a value's token stands
+local FIRST, LAST = '-29', '-3' -- where a value's token stands
 local SLICE = 7000          -- unpack() fails near 8000; even, so that pairs stay together
 local words = {zset = 'sorted set'}
 
@@ -145,27 +145,20 @@ local function flush(bulk, units, codes, details)
     return {}, {}
 end
 
--- Whether a unit's token is the expected one; else its code and detail.
-local function compare(key, now, token)
-    if now then
-        if token ~= '' and string.sub(now, FIRST, LAST) == token then
-            return nil
-        end
-        return 'L', now
+-- Whether a unit's token is the expected one; else its code and detail. Only the token is read, not the value: what
+-- passes through Lua is hashed byte by byte.
+local function compare(key, token)
+    local now
+    if token ~= '' and redis.pcall('GETRANGE', key, FIRST, LAST) == token then
+        return nil
     end
-    local why = misplaced(key, 'string') -- MGET answers nil for another type, too
-    if why then
-        return 'F', why
+    now = redis.pcall('GET', key)
+    if type(now) == 'table' then
+        return 'F', misplaced(key, 'string') or text_of(now)
     end
-    if token ~= '' then
-        return 'L', ''
+    if now or token ~= '' then
+        return 'L', now or ''
     end
-end
-
--- What is under a key that this call has written before.
-local function again(key)
-    local now = redis.pcall('GET', key)
-    return type(now) == 'string' and now
 end
 
 -- KEYS: of each of n units its key (of one that only appends, the log's), then of each unit its other keys.
@@ -176,7 +169,6 @@ end
 -- the value that is there (L) or a text.
 local function swap(KEYS, ARGV)
     local n, log_max = tonumber(ARGV[1]), ARGV[2]
-    local held = redis.call('MGET', unpack(KEYS, 1, n))
     local codes, details, seen, bulk, units = {}, {}, {}, {}, {}
     local k, a = n, 2
     for i = 1, n do
@@ -186,10 +178,9 @@ local function swap(KEYS, ARGV)
         a = a + 4
         if seen[key] then
             bulk, units = flush(bulk, units, codes, details)
-            held[i] = again(key)
         end
         if not alone then
-            code, detail = compare(key, held[i], token)
+            code, detail = compare(key, token)
             seen[key] = true
         end
         if shape ~= '' then

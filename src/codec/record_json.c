@@ -280,15 +280,16 @@ static int set_text(reading *r, rr_slice text)
     return 1;
 }
 
-/* Number 0 is a version that was never set, whatever its epoch says. */
+/* Number 0 is a version that was never set, whatever its epoch says. In a base it is said on purpose: no live result
+ * of that epoch. */
 static int set_version(reading *r, rr_version version)
 {
+    rr_version set = rr_version_is_set(version) ? version : (rr_version){0, 0};
     rr_record *to = r->record;
 
-    version = rr_version_is_set(version) ? version : (rr_version){0, 0};
     switch (r->field) {
-    case FIELD_RESULT_VERSION: to->version = version; break;
-    case FIELD_RETRACTS_VERSION: to->retracts_version = version; break;
+    case FIELD_RESULT_VERSION: to->version = set; break;
+    case FIELD_RETRACTS_VERSION: to->retracts_version = set; break;
     case FIELD_BASE_VERSION:
         to->has_base = true;
         to->base_version = version;
@@ -1078,7 +1079,7 @@ static void put_includes(rr_buf *out, bool *any, const rr_record *record)
         return;
     }
     put_name(out, any, fields[FIELD_INCLUDES].name);
-    if (rr_version_is_set(record->includes_base)) {
+    if ((record->includes_base.epoch | record->includes_base.number) != 0) {
         put_name(out, &inside, members[AT_INCLUDES][0]);
         put_version(out, record->includes_base);
     }

@@ -127,6 +127,12 @@ static rr_version version_of(const Rr__V1__Version *m)
     return m == NULL || m->number == 0 ? (rr_version){0, 0} : (rr_version){m->epoch, m->number};
 }
 
+/* In a base number 0 is said on purpose: no live result of that epoch. */
+static rr_version base_of(const Rr__V1__Version *m)
+{
+    return m == NULL ? (rr_version){0, 0} : (rr_version){m->epoch, m->number};
+}
+
 static bool take_includes(reading *r, const Rr__V1__CorrectionRef *m)
 {
     rr_record *to = r->record;
@@ -134,7 +140,7 @@ static bool take_includes(reading *r, const Rr__V1__CorrectionRef *m)
     if (m == NULL) {
         return true;
     }
-    to->includes_base = version_of(m->base_version);
+    to->includes_base = base_of(m->base_version);
     to->includes_version = version_of(m->version);
     to->has_includes = rr_version_is_set(to->includes_version);
     if (!to->has_includes && rr_version_is_set(to->includes_base)) {
@@ -161,7 +167,7 @@ static bool take_scalars(reading *r, const Rr__V1__Result *m)
     to->version = version_of(m->result_version);
     to->retracts_version = version_of(m->retracts_version);
     to->has_base = m->base_version != NULL;
-    to->base_version = version_of(m->base_version);
+    to->base_version = base_of(m->base_version);
     to->has_sequence = m->has_sequence_case == RR__V1__RESULT__HAS_SEQUENCE_SEQUENCE;
     to->sequence = to->has_sequence ? m->sequence : 0;
     to->has_emitted_at = m->has_emitted_at_case == RR__V1__RESULT__HAS_EMITTED_AT_EMITTED_AT;
@@ -403,7 +409,7 @@ static void put_versions(writing *w, const rr_record *from)
     to->base_version = put_version(&w->base, from->base_version, from->has_base);
     rr__v1__correction_ref__init(&w->includes);
     w->includes.base_version =
-        put_version(&w->includes_base, from->includes_base, rr_version_is_set(from->includes_base));
+        put_version(&w->includes_base, from->includes_base, from->has_includes);
     w->includes.version = put_version(&w->includes_version, from->includes_version, true);
     to->includes_correction = from->has_includes ? &w->includes : NULL;
 }

@@ -26,7 +26,7 @@ typedef struct rr_assertion {
 /* Section 5; with the withdrawals of section 6. */
 typedef struct rr_register {
     rr_assertion newest;
-    rr_version contradicted; /* two contents came under this version; set: a contradiction is known */
+    rr_version contradicted; /* the newest version under which two contents came; not set: none */
     rr_version untargeted;   /* the newest untargeted withdrawal */
     rr_version targeted;     /* the newest version named by targeted withdrawals */
     bool named_none;         /* one of them names no values */
@@ -78,7 +78,6 @@ typedef struct rr_view {
     rr_result_status status;
     rr_window merged_into; /* merged */
     rr_conflict_set conflicts;
-    uint64_t contradicted; /* delta: how many contradicted contributions are summed */
 } rr_view;
 
 typedef struct rr_cell {

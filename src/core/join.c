@@ -568,7 +568,7 @@ static rr_verdict verdict_of_live(const join *j, const rr_cell *cell, rr_alert_s
         }
         return RR_VERDICT_ABSORBED;
     }
-    if (j->first.is_new && lanes.diverged && lanes.shown == RR_LANE_CORRECTION) {
+    if ((verdict == RR_VERDICT_APPLIED || j->first.is_new) && lanes.diverged && lanes.shown == RR_LANE_CORRECTION) {
         *alerts |= RR_BIT(RR_ALERT_CORRECTION_CONFLICT);
         verdict = RR_VERDICT_CONFLICT;
     }
@@ -580,9 +580,6 @@ static rr_alert_set alerts_of_opened(const rr_view *before, const rr_view *after
     rr_conflict_set opened = after->conflicts & (rr_conflict_set)~before->conflicts;
     rr_alert_set alerts = 0;
 
-    if (after->contradicted > before->contradicted && (after->conflicts & RR_BIT(RR_CONFLICT_EQUIVOCATION)) != 0) {
-        alerts |= RR_BIT(RR_ALERT_EQUIVOCATION); /* one more contribution, in a cell that had one already */
-    }
     for (unsigned k = 0; k < RR_CONFLICT_COUNT; k++) {
         if ((opened & RR_BIT(k)) != 0) {
             alerts |= RR_BIT(rr_conflict_alert((rr_conflict)k));

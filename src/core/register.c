@@ -1,5 +1,6 @@
 /* One register: the newest assertion, and the withdrawals that may undo it. Each branch is one sentence of the
- * specification, in its order. */
+ * specification, in its order. Assertion, untargeted and targeted withdrawal are each the newest of their kind,
+ * whatever the others are: so which facts are held does not depend on the order of arrival. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "register.h"
 
@@ -41,8 +42,8 @@ static rr_first equivocation(rr_register *reg, rr_version version)
 {
     rr_first first = contradicts(RR_ALERT_EQUIVOCATION, version);
 
-    first.grew = rr_version_compare(reg->contradicted, version) != 0;
-    reg->contradicted = version;
+    first.grew = rr_version_compare(reg->contradicted, version) < 0;
+    reg->contradicted = rr_version_max(reg->contradicted, version);
     return first;
 }
 
@@ -227,7 +228,10 @@ static rr_first take_targeted(rr_register *reg, const rr_record *record, rr_aren
     rr_first first;
 
     if (rr_version_compare(version, rr_register_known(reg)) < 0) {
-        return say(RR_VERDICT_ABSORBED, version);
+        first = say(RR_VERDICT_ABSORBED, version);
+        first.grew = rr_version_compare(version, reg->targeted) >= 0 && !withdrawal_seen(reg, record) &&
+                     add_withdrawal(reg, record, scratch);
+        return first;
     }
     if (rr_version_is_set(reg->newest.version) && rr_version_compare(version, reg->newest.version) == 0) {
         return withdraw_newest(reg, record, scratch);
@@ -235,7 +239,7 @@ static rr_first take_targeted(rr_register *reg, const rr_record *record, rr_aren
     if (withdrawal_seen(reg, record)) {
         return say(RR_VERDICT_DUPLICATE, version);
     }
-    again = rr_version_compare(version, rr_register_known(reg)) == 0;
+    again = named_at_all(reg, version);
     if (!add_withdrawal(reg, record, scratch)) {
         return contradicts(RR_ALERT_RETRACTION_MISMATCH, version);
     }
@@ -266,7 +270,10 @@ static rr_first take_untargeted(rr_register *reg, const rr_record *record)
         return say(RR_VERDICT_DUPLICATE, version);
     }
     if (rr_version_compare(version, rr_register_known(reg)) < 0) {
-        return say(RR_VERDICT_ABSORBED, version);
+        first = say(RR_VERDICT_ABSORBED, version);
+        first.grew = rr_version_compare(version, reg->untargeted) > 0;
+        reg->untargeted = rr_version_max(reg->untargeted, version);
+        return first;
     }
     first = say(RR_VERDICT_APPLIED, version);
     if (names_other_than_predecessor(reg, record)) {

@@ -104,7 +104,6 @@ static void show_delta(const rr_unit *unit, const rr_cell *cell, rr_arena *scrat
     const rr_fold *fold = &cell->fold;
     bool session = unit->contract->window_kind == RR_WINDOW_SESSION;
 
-    view->contradicted = fold->contradicted;
     if (has_correction(cell) && fold->counting == 0) {
         show_assertion(view, &cell->correction, RR_ORIGIN_CORRECTION);
         return;
@@ -130,6 +129,14 @@ static void show_alone(const rr_unit *unit, const rr_cell *cell, rr_arena *scrat
     }
 }
 
+/* The fold leaves out what a correction covers; and a session that nothing of its own counts for sums nothing. */
+static uint64_t summed_contradictions(const rr_contract *contract, const rr_cell *cell)
+{
+    bool sums = contract->window_kind != RR_WINDOW_SESSION || cell->fold.own != 0;
+
+    return contract->mode == RR_MODE_DELTA && sums ? cell->fold.contradicted : 0;
+}
+
 static bool equivocates(const rr_contract *contract, const rr_cell *cell)
 {
     switch (contract->mode) {
@@ -138,7 +145,7 @@ static bool equivocates(const rr_contract *contract, const rr_cell *cell)
     case RR_MODE_RETRACTION:
         return cell->fold.equivocations != 0 && !rr_cell_covers(contract, cell, cell->fold.equivocation_max);
     default:
-        return cell->fold.contradicted != 0; /* the fold leaves out what is covered */
+        return summed_contradictions(contract, cell) != 0;
     }
 }
 
@@ -222,7 +229,6 @@ rr_view rr_cell_view(const rr_unit *unit, const rr_cell *cell, rr_arena *scratch
     rr_view view = {0};
 
     show_alone(unit, cell, scratch, &view);
-    view.contradicted = cell->fold.contradicted;
     view.conflicts = conflicts_alone(unit->contract, cell);
     if (unit->contract->window_kind == RR_WINDOW_SESSION) {
         merge_sessions(unit, cell, &view);

@@ -2,8 +2,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "store_faulty.h"
 
-#include <assert.h>
 #include <stdlib.h>
+
+#include "must.h"
 
 struct rr_store {
     const rr_store_ops *ops;
@@ -56,7 +57,7 @@ static rr_slice copy(rr_store *store, rr_slice from)
 {
     rr_slice to = rr_arena_copy(&store->arena, from);
 
-    assert(to.len == from.len);
+    RR_MUST(to.len == from.len);
     return to;
 }
 
@@ -64,7 +65,7 @@ static void *copies(rr_store *store, const void *from, size_t bytes)
 {
     void *to = rr_arena_take(&store->arena, bytes + 1);
 
-    assert(to != NULL);
+    RR_MUST(to != NULL);
     return bytes == 0 ? to : memcpy(to, from, bytes);
 }
 
@@ -102,7 +103,7 @@ static void keep_for_later(rr_store *store, const rr_swap *swaps, size_t count, 
 {
     rr_store_faulty_settle(store);
     store->late = rr_arena_take(&store->arena, (count + 1) * sizeof *store->late);
-    assert(store->late != NULL);
+    RR_MUST(store->late != NULL);
     for (size_t i = 0; i < count; i++) {
         store->late[i] = copy_swap(store, &swaps[i]);
     }

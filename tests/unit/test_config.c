@@ -127,7 +127,7 @@ static const struct {
     {ALL "? [a]\n: 1\n", "a key must be plain text, not a list"},
     {ALL "<<: {a: 1}\n", "unknown key '<<'"},
     {ALL "alerts:\n\t- log\n", "a tab for indentation"},
-    {"[", "f.yaml:1:"},
+    {"[", "while parsing a flow node that begins in line"},
     {"- a\n", "the configuration must be a mapping of keys, not a list"},
     {"# nothing\n", "f.yaml: error: is empty"},
     {"\xff\xfe"

@@ -42,7 +42,7 @@ static void times_parse_and_print(void **state)
 
         assert_true(rr_time_parse(rr_slice_of(rows[k].text), &us));
         assert_int_equal(us, rows[k].us);
-        rr_time_print(us, printed);
+        printed[rr_time_print(us, printed)] = '\0';
         assert_string_equal(printed, rows[k].printed);
     }
 }
@@ -73,10 +73,9 @@ static void the_ends_of_int64_print(void **state)
     char text[RR_TIME_TEXT_MAX + 1] = {0};
 
     (void)state;
-    rr_time_print(INT64_MAX, text);
+    text[rr_time_print(INT64_MAX, text)] = '\0';
     assert_string_equal(text, "294247-01-10T04:00:54.775807Z");
-    memset(text, 0, sizeof text);
-    rr_time_print(INT64_MIN, text);
+    text[rr_time_print(INT64_MIN, text)] = '\0';
     assert_string_equal(text, "-290308-12-21T19:59:05.224192Z");
 }
 
@@ -105,7 +104,7 @@ static void durations_parse_and_print(void **state)
         {"1m", false, 60000000, "1m"},
         {"60s", false, 60000000, "1m"},
         {"1h30m", false, 5400000000, "90m"},
-        {"1d1h1m1s1ms1us", false, 90061001001, "1d1h1m1s1ms1us"},
+        {"1d1h1m1s1ms1us", false, 90061001001, "90061s1001us"},
         {"7d", false, 604800000000, "7d"},
         {"36h", false, 129600000000, "36h"},
         {"250ms", false, 250000, "250ms"},
@@ -113,8 +112,8 @@ static void durations_parse_and_print(void **state)
         {"0s", false, 0, "0s"},
         {"-8h", true, -28800000000, "-8h"},
         {"+8h", true, 28800000000, "8h"},
-        {"9223372036854775807us", false, INT64_MAX, "106751991d4h54s775807us"},
-        {"-9223372036854775808us", true, INT64_MIN, "-106751991d4h54s775808us"},
+        {"9223372036854775807us", false, INT64_MAX, "9223372036854775807us"},
+        {"-9223372036854775808us", true, INT64_MIN, "-9223372036854775808us"},
         {"9223372036854775808us", false, 0, NULL},
         {"106751992d", false, 0, NULL},
         {"-8h", false, 0, NULL},
@@ -144,7 +143,7 @@ static void durations_parse_and_print(void **state)
             continue;
         }
         assert_int_equal(us, rows[k].us);
-        rr_duration_print(us, printed);
+        printed[rr_duration_print(us, printed)] = '\0';
         assert_string_equal(printed, rows[k].printed);
         assert_true(rr_duration_parse(rr_slice_of(printed), true, &us));
         assert_int_equal(us, rows[k].us);
