@@ -1,5 +1,5 @@
-/* What a compare-and-swap costs: swaps against a private redis-server beside pipelined plain SETs of the same bytes,
- * and against the memory store. Takes some seconds. Rates of this machine; only the ratio says something. */
+/* What a compare-and-swap costs: swaps against a private redis-server beside pipelined plain SETs of the same
+ * bytes, and against the memory store. Takes some seconds. Rates of this machine; only the ratio says something. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <hiredis/hiredis.h>
 #include <stdio.h>
@@ -56,16 +56,18 @@ static void fail(const char *what, const char *why)
     exit(1);
 }
 
-static void swap_batch(const rr_store_ops *ops, rr_store *store, rr_arena *arena, unsigned first, unsigned turn,
-                       bool made, int64_t expire_at_ms)
+static void swap_batch(const rr_store_ops *ops, rr_store *store, rr_arena *arena, unsigned first,
+                       unsigned turn, bool made, int64_t expire_at_ms)
 {
     rr_error error = {0};
 
     for (unsigned i = 0; i < BATCH; i++) {
         rr_slice was = {values[1 - turn][first + i], VALUE_LEN};
 
-        swaps[i] = (rr_swap){.key = rr_slice_of(keys[first + i]), .token = made ? rr_value_token(was) : (rr_slice){0},
-                             .value = {values[turn][first + i], VALUE_LEN}, .expire_at_ms = expire_at_ms,
+        swaps[i] = (rr_swap){.key = rr_slice_of(keys[first + i]),
+                             .token = made ? rr_value_token(was) : (rr_slice){0},
+                             .value = {values[turn][first + i], VALUE_LEN},
+                             .expire_at_ms = expire_at_ms,
                              .partless = true};
     }
     rr_arena_reset(arena);
@@ -80,7 +82,8 @@ static void swap_batch(const rr_store_ops *ops, rr_store *store, rr_arena *arena
 }
 
 /* Seconds of one pass over all units; turn and made say what is there. */
-static double swap_pass(const rr_store_ops *ops, rr_store *store, unsigned turn, bool made, int64_t expire_at_ms)
+static double swap_pass(const rr_store_ops *ops, rr_store *store, unsigned turn, bool made,
+                        int64_t expire_at_ms)
 {
     rr_arena arena;
     double since = now_s();
@@ -164,9 +167,11 @@ static void compare(rr_store *store, redisContext *context, int64_t expire_at_ms
         swapped[round] += swap_pass(&rr_store_redis_ops, store, 0, true, expire_at_ms);
         at_swaps += server_s(context);
     }
-    printf("redis, %s: swap %.0f k/s, plain SET %.0f k/s, ratio %.2f; server %.2f and %.2f us each, ratio %.2f\n", what,
-           2 * UNITS / median(swapped) / 1e3, 2 * UNITS / median(set) / 1e3, median(set) / median(swapped),
-           at_swaps * 1e6 / (2 * ROUNDS * UNITS), at_sets * 1e6 / (2 * ROUNDS * UNITS), at_sets / at_swaps);
+    printf("redis, %s: swap %.0f k/s, plain SET %.0f k/s, ratio %.2f; server %.2f and %.2f us each, ratio "
+           "%.2f\n",
+           what, 2 * UNITS / median(swapped) / 1e3, 2 * UNITS / median(set) / 1e3,
+           median(set) / median(swapped), at_swaps * 1e6 / (2 * ROUNDS * UNITS),
+           at_sets * 1e6 / (2 * ROUNDS * UNITS), at_sets / at_swaps);
 }
 
 static void bench_redis(void)
@@ -208,8 +213,8 @@ static void bench_memory(void)
             times[round] += swap_pass(&rr_store_memory_ops, store, 1 - i % 2, true, 0) / (PASSES * 4);
         }
     }
-    printf("memory: %.0f ns a swap of %d bytes, the filling in of the call included\n", median(times) / UNITS * 1e9,
-           VALUE_LEN);
+    printf("memory: %.0f ns a swap of %d bytes, the filling in of the call included\n",
+           median(times) / UNITS * 1e9, VALUE_LEN);
     rr_store_memory_ops.close(store);
 }
 

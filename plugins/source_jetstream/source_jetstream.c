@@ -70,7 +70,7 @@ static rr_status check_options(const rr_source_options *options, rr_error *error
         return rr_fail(error, RR_CONFIG, "stream: '%s' is not a name of a stream (no points, spaces or wildcards)",
                        options->stream == NULL ? "" : options->stream);
     }
-    if (!good_name(options->consumer)) {
+    if (options->consumer != NULL && !good_name(options->consumer)) {
         return rr_fail(error, RR_CONFIG, "consumer: '%s' is not a name of a consumer (no points, spaces or wildcards)",
                        options->consumer == NULL ? "" : options->consumer);
     }
@@ -95,7 +95,7 @@ static void fill_in(rr_source *source, const rr_source_options *options)
     own->ack_wait_s = own->ack_wait_s == 0 ? 60 : own->ack_wait_s;
     own->timeout_ms = own->timeout_ms <= 0 ? 5000 : own->timeout_ms;
     snprintf(source->pull_subject, sizeof source->pull_subject, "$JS.API.CONSUMER.MSG.NEXT.%s.%s", own->stream,
-             own->consumer);
+             own->consumer == NULL ? "" : own->consumer);
 }
 
 static rr_status js_open(const rr_source_options *options, rr_source **source, rr_error *error)
@@ -116,7 +116,7 @@ static rr_status js_open(const rr_source_options *options, rr_source **source, r
     }
     fill_in(made, options);
     status = rr_js_connect(made, error);
-    if (status == RR_OK) {
+    if (status == RR_OK && options->consumer != NULL) {
         status = rr_js_bind(made, error);
     }
     if (status != RR_OK) {

@@ -12,7 +12,7 @@
 typedef struct rr_log rr_log;
 
 typedef struct rr_log_item {
-    uint64_t sequence;   /* counts from 1 */
+    uint64_t sequence;    /* counts from 1 */
     int64_t handed_at_ms; /* 0: never */
     bool done;
     size_t len;

@@ -1,4 +1,4 @@
-/* The store port over tables in memory. A swap first gets all the room it needs, then writes, which cannot fail. */
+/* The store port over tables in memory. A swap first gets all the room it needs; the writing then cannot fail. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "store_memory.h"
 
@@ -17,7 +17,8 @@ struct rr_store {
     size_t log_max;
 };
 
-static rr_status memory_open(const char *url, const rr_store_options *options, rr_store **store, rr_error *error)
+static rr_status memory_open(const char *url, const rr_store_options *options, rr_store **store,
+                             rr_error *error)
 {
     rr_store *made;
 
@@ -76,8 +77,8 @@ static rr_status misplaced(rr_error *error, rr_slice key, const rr_entry *entry,
     static const char *const words[] = {"nothing", "string", "hash", "sorted set", "stream"};
 
     return rr_fail(error, RR_REFUSED_BY_SERVER,
-                   "key %.*s: holds a %s, not a %s: something else is kept under this name", (int)key.len, key.data,
-                   words[entry->type], words[wanted]);
+                   "key %.*s: holds a %s, not a %s: something else is kept under this name", (int)key.len,
+                   key.data, words[entry->type], words[wanted]);
 }
 
 static void clear(rr_error *error)
@@ -181,7 +182,8 @@ static bool read_all(const rr_table *fields, rr_parts_read *read, rr_arena *aren
         if (field->type == RR_ENTRY_NONE) {
             continue;
         }
-        if (!copy_to(arena, rr_entry_name(field), &pair->name) || !copy_to(arena, rr_entry_value(field), &pair->bytes)) {
+        if (!copy_to(arena, rr_entry_name(field), &pair->name) ||
+            !copy_to(arena, rr_entry_value(field), &pair->bytes)) {
             return false;
         }
         read->part_count++;
@@ -202,7 +204,8 @@ static bool read_one(const rr_store *store, rr_parts_read *read, rr_arena *arena
         misplaced(&read->error, read->key, unit, RR_ENTRY_VALUE);
         return true;
     }
-    if (read->token.len != RR_TOKEN_LEN || !rr_slice_equal(rr_value_token(rr_entry_value(unit)), read->token)) {
+    if (read->token.len != RR_TOKEN_LEN ||
+        !rr_slice_equal(rr_value_token(rr_entry_value(unit)), read->token)) {
         read->changed = true;
         return true;
     }
@@ -239,7 +242,7 @@ typedef struct touched {
     char **entries; /* copies; the log takes them over */
 } touched;
 
-/* An entry by that name that may become what is wanted. NULL: the swap's error says why not (MEMORY or poisoned). */
+/* An entry by that name that may become what is wanted. NULL: the swap's error says why not. */
 static rr_entry *claim(rr_store *store, rr_swap *swap, rr_slice name, rr_entry_type wanted)
 {
     rr_entry *entry = add(store->table, name);
@@ -471,7 +474,8 @@ static void prepare(rr_swap *swaps, size_t count)
         swaps[i].current = (rr_slice){NULL, 0};
         if (flaw != NULL) {
             swaps[i].answer = RR_SWAP_FAILED;
-            rr_fail(&swaps[i].error, RR_INTERNAL, "key %.*s: %s", (int)swaps[i].key.len, swaps[i].key.data, flaw);
+            rr_fail(&swaps[i].error, RR_INTERNAL, "key %.*s: %s", (int)swaps[i].key.len, swaps[i].key.data,
+                    flaw);
         }
     }
 }
@@ -518,8 +522,9 @@ static bool hand_out(rr_log_item *item, rr_arena *arena, rr_log_entry *entry)
            copy_to(arena, (rr_slice){item->bytes, item->len}, &entry->bytes);
 }
 
-static rr_status memory_log_read(rr_store *store, rr_slice log_key, const char *drainer, int idle_ms, size_t most,
-                                 rr_arena *arena, rr_log_entry **entries, size_t *count, rr_error *error)
+static rr_status memory_log_read(rr_store *store, rr_slice log_key, const char *drainer, int idle_ms,
+                                 size_t most, rr_arena *arena, rr_log_entry **entries, size_t *count,
+                                 rr_error *error)
 {
     rr_entry *entry = find(store->table, log_key);
     int64_t now = now_ms();
@@ -565,7 +570,8 @@ static rr_status memory_log_done(rr_store *store, rr_slice log_key, const rr_sli
 
 /* ---- notes ---- */
 
-static rr_status memory_note_get(rr_store *store, rr_slice key, rr_arena *arena, rr_slice *value, rr_error *error)
+static rr_status memory_note_get(rr_store *store, rr_slice key, rr_arena *arena, rr_slice *value,
+                                 rr_error *error)
 {
     const rr_entry *entry = find(store->table, key);
 
@@ -576,7 +582,8 @@ static rr_status memory_note_get(rr_store *store, rr_slice key, rr_arena *arena,
     return copy_to(arena, rr_entry_value(entry), value) ? RR_OK : out_of_memory(error);
 }
 
-static rr_status memory_note_put(rr_store *store, rr_slice key, rr_slice value, int64_t ttl_ms, rr_error *error)
+static rr_status memory_note_put(rr_store *store, rr_slice key, rr_slice value, int64_t ttl_ms,
+                                 rr_error *error)
 {
     rr_entry *entry = add(store->table, key);
 
@@ -598,12 +605,14 @@ static rr_status memory_note_put(rr_store *store, rr_slice key, rr_slice value, 
 static rr_status memory_identity(rr_store *store, rr_store_identity *identity, rr_error *error)
 {
     (void)error;
-    snprintf(identity->incarnation, sizeof identity->incarnation, "memory/%016llx", (unsigned long long)store->seed);
+    snprintf(identity->incarnation, sizeof identity->incarnation, "memory/%016llx",
+             (unsigned long long)store->seed);
     return RR_OK;
 }
 
-static rr_status memory_note_set(rr_store *store, rr_slice key, rr_slice expected, rr_slice value, int64_t ttl_ms,
-                                 const rr_store_identity *incarnation, bool *done, rr_error *error)
+static rr_status memory_note_set(rr_store *store, rr_slice key, rr_slice expected, rr_slice value,
+                                 int64_t ttl_ms, const rr_store_identity *incarnation, bool *done,
+                                 rr_error *error)
 {
     const rr_entry *entry = find(store->table, key);
     rr_store_identity own;

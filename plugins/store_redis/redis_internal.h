@@ -9,10 +9,10 @@
 #include "redis_resp.h"
 
 enum {
-    RR_CALL_UNITS = 128,         /* units of one call; fewer redis.call()s each, but others wait for the whole */
-    RR_CALL_KEYS = 1000,         /* keys of one MGET */
-    RR_CALL_BYTES = 512 * 1024,  /* a call ends behind the unit that reaches this */
-    RR_ROUND_BYTES = 8 << 20,    /* calls that are asked at once */
+    RR_CALL_UNITS = 128, /* units of one call; fewer redis.call()s each, but others wait for the whole */
+    RR_CALL_KEYS = 1000, /* keys of one MGET */
+    RR_CALL_BYTES = 512 * 1024, /* a call ends behind the unit that reaches this */
+    RR_ROUND_BYTES = 8 << 20,   /* calls that are asked at once */
     RR_ROUND_FLIGHTS = 64
 };
 
@@ -30,7 +30,8 @@ rr_status rr_store_ask(rr_store *store, size_t count, rr_call_put *put, rr_fligh
                        rr_error *error);
 
 rr_status rr_redis_swap(rr_store *store, rr_swap *swaps, size_t count, rr_arena *arena, rr_error *error);
-rr_status rr_redis_read_parts(rr_store *store, rr_parts_read *reads, size_t count, rr_arena *arena, rr_error *error);
+rr_status rr_redis_read_parts(rr_store *store, rr_parts_read *reads, size_t count, rr_arena *arena,
+                              rr_error *error);
 
 /* Writes the head of a call to a function: its name and how many keys follow; `args` come behind the keys. */
 void rr_call_head(rr_buf *out, const char *function, size_t keys, size_t args);

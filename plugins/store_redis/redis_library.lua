@@ -134,17 +134,6 @@ local function write_unit(u, key, value, expiry, keys, k, args, a, log_max)
     return 'U', 'key ' .. key .. ': ' .. text_of(failure) -- types fit, so this is a permission or a limit
 end
 
--- Values without expiry, written by one command.
-local function flush(bulk, units, codes, details)
-    if #bulk > 0 then
-        local done = redis.pcall('MSET', unpack(bulk))
-        for i = 1, (done.err and #units or 0) do
-            codes[units[i]], details[units[i]] = 'F', done.err
-        end
-    end
-    return {}, {}
-end
-
 -- Whether a unit's token is the expected one; else its code and detail. Only the token is read, not the value: what
 -- passes through Lua is hashed byte by byte.
 local function compare(key, token)
@@ -161,58 +150,86 @@ local function compare(key, token)
     end
 end
 
--- KEYS: of each of n units its key (of one that only appends, the log's), then of each unit its other keys.
--- ARGV: n, the log's bound, then of each unit: shape, expected token, new value, expiry, and what the shape counts.
---   shape: '' a value alone; else `parts beside sides open entries` (beside: the parts' key is given; open: 1 add,
---   2 remove), and a sixth word `alone`: only entries, nothing is compared
--- Answers one letter a unit, W won, L lost, F failed, U part of it may be done; then of each that is not W, in order,
--- the value that is there (L) or a text.
-local function swap(KEYS, ARGV)
-    local n, log_max = tonumber(ARGV[1]), ARGV[2]
-    local codes, details, seen, bulk, units = {}, {}, {}, {}, {}
-    local k, a = n, 2
+-- Values without expiry, all written by one command.
+local function swap_lasting(n, keys, args, a, codes, details)
+    local bulk, units, m = {}, {}, 0
     for i = 1, n do
-        local key, shape, token, value, expiry = KEYS[i], ARGV[a + 1], ARGV[a + 2], ARGV[a + 3], ARGV[a + 4]
-        local alone = string.sub(shape, -5) == 'alone'
-        local code, detail
-        a = a + 4
-        if seen[key] then
-            bulk, units = flush(bulk, units, codes, details)
+        local code, detail = compare(keys[i], args[a + 1])
+        if code then
+            codes[i], details[i] = code, detail
+        else
+            bulk[2 * m + 1], bulk[2 * m + 2] = keys[i], args[a + 2]
+            m = m + 1
+            units[m] = i
         end
-        if not alone then
-            code, detail = compare(key, token)
-            seen[key] = true
+        a = a + 2
+    end
+    if m > 0 then
+        local done = redis.pcall('MSET', unpack(bulk))
+        for i = 1, (done.err and m or 0) do
+            codes[units[i]], details[units[i]] = 'F', 'key ' .. keys[units[i]] .. ': ' .. done.err
         end
-        if shape ~= '' then
-            local u = measure(shape)
-            for j = 1, u.sides do
-                local side = KEYS[k + (u.beside and 1 or 0) + j]
-                if seen[side] then
-                    bulk, units = flush(bulk, units, codes, details)
-                end
-                seen[side] = true
+    end
+    return a
+end
+
+local function swap_expiring(k, n, keys, args, a, codes, details)
+    for i = k + 1, k + n do
+        local code, detail = compare(keys[i], args[a + 1])
+        if not code then
+            local done = redis.pcall('SET', keys[i], args[a + 2], 'PXAT', args[a + 3])
+            if done.err then
+                code, detail = 'F', 'key ' .. keys[i] .. ': ' .. done.err
             end
-            if not code then
-                code, detail = write_unit(u, key, value, expiry, KEYS, k, ARGV, a, log_max)
-            end
-            k, a = k + u.keys, a + u.args
-        elseif not code and expiry == '' then
-            code = 'W'
-            bulk[#bulk + 1] = key
-            bulk[#bulk + 1] = value
-            units[#units + 1] = i
-        elseif not code then
-            local done = set(key, value, expiry)
-            code, detail = done.err and 'F' or 'W', done.err
         end
         codes[i], details[i] = code, detail
+        a = a + 3
     end
-    flush(bulk, units, codes, details)
-    local answer = {table.concat(codes)}
-    for i = 1, n do
-        if details[i] then
-            answer[#answer + 1] = details[i]
+    return a
+end
+
+local function swap_others(k, n, keys, args, a, codes, details)
+    local log_max, others = args[4], k + n
+    for i = k + 1, k + n do
+        local shape, token, value, expiry = args[a + 1], args[a + 2], args[a + 3], args[a + 4]
+        local u = measure(shape)
+        local code, detail
+        a = a + 4
+        if string.sub(shape, -5) ~= 'alone' then
+            code, detail = compare(keys[i], token)
         end
+        if not code then
+            code, detail = write_unit(u, keys[i], value, expiry, keys, others, args, a, log_max)
+        end
+        codes[i], details[i] = code, detail
+        others, a = others + u.keys, a + u.args
+    end
+end
+
+-- Units of three kinds, no key among them twice: values without expiry, values with one, and those with more.
+-- KEYS: of each its key (of one that only appends, the log's), then of each of the third kind its other keys.
+-- ARGV: how many of each kind, the log's bound, then of each unit
+--   first kind   expected token, new value
+--   second kind  expected token, new value, expiry
+--   third kind   shape, expected token, new value, expiry, and what the shape counts: `parts beside sides open
+--                entries` (beside: the parts' key is given; open: 1 add, 2 remove) and perhaps a sixth word `alone`:
+--                only entries, nothing is compared
+-- Answers nothing if all are won. Else one letter a unit, W won, L lost, F failed, U part of it may be done; then of
+-- each that is not W, in order, the value that is there (L) or a text.
+local function swap(KEYS, ARGV)
+    local lasting, expiring, others = tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3])
+    local codes, details, answer = {}, {}, {}
+    local a = swap_lasting(lasting, KEYS, ARGV, 4, codes, details)
+    a = swap_expiring(lasting, expiring, KEYS, ARGV, a, codes, details)
+    swap_others(lasting + expiring, others, KEYS, ARGV, a, codes, details)
+    if next(details) then
+        for i = 1, lasting + expiring + others do
+            codes[i] = codes[i] or 'W'
+            if codes[i] ~= 'W' then
+                answer[#answer + 1] = details[i] or ''
+            end
+        end
+        table.insert(answer, 1, table.concat(codes))
     end
     return answer
 end
@@ -238,14 +255,13 @@ end
 -- Answers of each: 0 the token is another; a list of values, or of names and values; or a text, why not.
 local function parts(KEYS, ARGV)
     local n = tonumber(ARGV[1])
-    local held = redis.call('MGET', unpack(KEYS, 1, n))
     local answer, a = {}, 1
     for i = 1, n do
         local token, count = ARGV[a + 1], ARGV[a + 2]
         local names = count == 'all' and 0 or tonumber(count)
         a = a + 2
-        if not held[i] or string.sub(held[i], FIRST, LAST) ~= token then
-            answer[i] = not held[i] and misplaced(KEYS[i], 'string') or 0
+        if redis.pcall('GETRANGE', KEYS[i], FIRST, LAST) ~= token then
+            answer[i] = misplaced(KEYS[i], 'string') or 0
         else
             local found = {}
             if count == 'all' then

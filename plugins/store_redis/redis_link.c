@@ -1,5 +1,5 @@
-/* The socket, the deadline and the handshake. hiredis connects and parses; reading and writing are done here, since
- * its own time-out starts anew with every byte and its writes raise SIGPIPE. */
+/* The socket, the deadline and the handshake. hiredis connects and parses; reading and writing are done here,
+ * since its own time-out starts anew with every byte and its writes raise SIGPIPE. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "redis_link.h"
 
@@ -47,8 +47,10 @@ rr_status rr_link_fail(rr_link *link, rr_status status, rr_error *error, const c
 
 rr_status rr_link_odd(rr_link *link, const char *what, rr_error *error)
 {
-    return rr_link_fail(link, RR_UNAVAILABLE, error, "the answer to %s has another shape than Redis gives it: is this "
-                        "a Redis server?", what);
+    return rr_link_fail(link, RR_UNAVAILABLE, error,
+                        "the answer to %s has another shape than Redis gives it: is this "
+                        "a Redis server?",
+                        what);
 }
 
 static rr_status wait_for(rr_link *link, short events, rr_error *error)
@@ -101,8 +103,9 @@ static rr_status feed(rr_link *link, rr_error *error)
     if (errno == EAGAIN) {
         return wait_for(link, POLLIN, error);
     }
-    return errno == EINTR ? RR_OK
-                          : rr_link_fail(link, RR_UNAVAILABLE, error, "the connection broke: %s", strerror(errno));
+    return errno == EINTR
+               ? RR_OK
+               : rr_link_fail(link, RR_UNAVAILABLE, error, "the connection broke: %s", strerror(errno));
 }
 
 /* The next reply, to be freed. */
@@ -113,7 +116,8 @@ static rr_status receive(rr_link *link, redisReply **reply, rr_error *error)
         rr_status status;
 
         if (redisReaderGetReply(link->context->reader, &got) != REDIS_OK) {
-            return rr_link_fail(link, RR_UNAVAILABLE, error, "the answer cannot be read (%s): is this a Redis server?",
+            return rr_link_fail(link, RR_UNAVAILABLE, error,
+                                "the answer cannot be read (%s): is this a Redis server?",
                                 link->context->reader->errstr);
         }
         if (got != NULL) {
@@ -142,8 +146,12 @@ static bool misses_function(const redisReply *reply)
 /* Refused before it began, and may well work later or at another server. */
 static bool may_pass(const redisReply *reply)
 {
-    static const char *const words[] = {"LOADING", "OOM", "READONLY", "MISCONF", "NOREPLICAS", "BUSY", "MASTERDOWN",
-                                        "CLUSTERDOWN", "TRYAGAIN", "UNKILLABLE", "ERR max number of clients", "ERR Function not found"};
+    /* clang-format off */
+    static const char *const words[] = {
+        "LOADING", "OOM", "READONLY", "MISCONF", "NOREPLICAS", "BUSY", "MASTERDOWN", "CLUSTERDOWN", "TRYAGAIN",
+        "UNKILLABLE", "ERR max number of clients", "ERR Function not found",
+    };
+    /* clang-format on */
 
     for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
         if (begins(reply, words[i])) {
@@ -185,7 +193,8 @@ static rr_status exchange(rr_link *link, redisReply **reply, rr_error *error)
     rr_buf_clear(&link->out);
     status = status == RR_OK ? receive(link, reply, error) : status;
     if (status == RR_OK && (*reply)->type == REDIS_REPLY_ERROR) {
-        status = rr_link_fail(link, may_pass(*reply) ? RR_UNAVAILABLE : RR_CONFIG, error, "%s", (*reply)->str);
+        status =
+            rr_link_fail(link, may_pass(*reply) ? RR_UNAVAILABLE : RR_CONFIG, error, "%s", (*reply)->str);
         freeReplyObject(*reply);
         *reply = NULL;
     }
@@ -260,13 +269,18 @@ static rr_status check_server(rr_link *link, rr_error *error)
         return rr_link_odd(link, "INFO server", error);
     }
     if (status == RR_OK && atoi(version) < OLDEST_MAJOR) {
-        return rr_link_fail(link, RR_CONFIG, error, "this is version %s; functions, which keep cells from being "
-                            "overwritten unseen, need 7.0 or newer", version);
+        return rr_link_fail(link, RR_CONFIG, error,
+                            "this is version %s; functions, which keep cells from being "
+                            "overwritten unseen, need 7.0 or newer",
+                            version);
     }
-    status = status == RR_OK ? ask_info(link, "cluster", "cluster_enabled:", cluster, sizeof cluster, error) : status;
+    status = status == RR_OK ? ask_info(link, "cluster", "cluster_enabled:", cluster, sizeof cluster, error)
+                             : status;
     if (status == RR_OK && cluster[0] == '1') {
-        return rr_link_fail(link, RR_CONFIG, error, "this is a node of a cluster, where the cells of one call may be "
-                            "on several nodes; use a server, or a master with replicas, without cluster mode");
+        return rr_link_fail(
+            link, RR_CONFIG, error,
+            "this is a node of a cluster, where the cells of one call may be "
+            "on several nodes; use a server, or a master with replicas, without cluster mode");
     }
     return status;
 }
@@ -311,8 +325,9 @@ static rr_status connect_link(rr_link *link, rr_error *error)
 {
     struct timeval within = {.tv_sec = link->timeout_ms / 1000, .tv_usec = link->timeout_ms % 1000 * 1000};
 
-    link->context = link->url.path[0] != '\0' ? redisConnectUnixWithTimeout(link->url.path, within)
-                                              : redisConnectWithTimeout(link->url.host, link->url.port, within);
+    link->context = link->url.path[0] != '\0'
+                        ? redisConnectUnixWithTimeout(link->url.path, within)
+                        : redisConnectWithTimeout(link->url.host, link->url.port, within);
     if (link->context == NULL) {
         return rr_fail(error, RR_MEMORY, "redis at %s: memory ran out", link->url.shown);
     }
@@ -369,16 +384,17 @@ rr_status rr_link_open(rr_link *link, const char *url, const char *password, int
         return status;
     }
     if (password != NULL && strlen(password) >= sizeof link->url.password) {
-        return rr_fail(error, RR_CONFIG, "redis at %s: the password is longer than %zu bytes", link->url.shown,
-                       sizeof link->url.password - 1);
+        return rr_fail(error, RR_CONFIG, "redis at %s: the password is longer than %zu bytes",
+                       link->url.shown, sizeof link->url.password - 1);
     }
     if (password != NULL) {
         strcpy(link->url.password, password);
     }
     link->timeout_ms = timeout_ms;
     name_functions(&link->functions);
-    return rr_buf_ok(&link->functions.load) ? RR_OK
-                                            : rr_fail(error, RR_MEMORY, "redis at %s: memory ran out", link->url.shown);
+    return rr_buf_ok(&link->functions.load)
+               ? RR_OK
+               : rr_fail(error, RR_MEMORY, "redis at %s: memory ran out", link->url.shown);
 }
 
 void rr_link_close(rr_link *link)

@@ -38,7 +38,8 @@ typedef struct rr_flight {
 } rr_flight;
 
 /* Takes one flight's reply, which is not an error. Not OK ends the op and drops the connection. */
-typedef rr_status rr_flight_take(void *context, const rr_flight *flight, const redisReply *reply, rr_error *error);
+typedef rr_status rr_flight_take(void *context, const rr_flight *flight, const redisReply *reply,
+                                 rr_error *error);
 
 /* Link of an URL; not connected yet. */
 rr_status rr_link_open(rr_link *link, const char *url, const char *password, int timeout_ms, rr_error *error);
@@ -68,8 +69,9 @@ rr_status rr_link_odd(rr_link *link, const char *what, rr_error *error);
 
 static inline rr_slice rr_reply_bytes(const redisReply *reply)
 {
-    return reply->type == REDIS_REPLY_STRING || reply->type == REDIS_REPLY_STATUS ? (rr_slice){reply->str, reply->len}
-                                                                                  : (rr_slice){NULL, 0};
+    return reply->type == REDIS_REPLY_STRING || reply->type == REDIS_REPLY_STATUS
+               ? (rr_slice){reply->str, reply->len}
+               : (rr_slice){NULL, 0};
 }
 
 #endif

@@ -4,6 +4,8 @@
 
 #include <stdio.h>
 
+enum { SEEN_SLOTS = 1024, SEEN_MOST = 512 };
+
 typedef struct swapping {
     rr_store *store;
     rr_swap *swaps;
@@ -11,9 +13,14 @@ typedef struct swapping {
     rr_arena *arena;
 } swapping;
 
-/* What one call holds so far. */
+/* The kinds of units, in the order in which a call holds them. */
+typedef enum kind { LASTING, EXPIRING, OTHER, KINDS } kind;
+
+/* What one call holds so far, and which keys: a call that held one twice would not be in order. */
 typedef struct load_of_call {
-    size_t units, keys, args, bytes;
+    size_t units[KINDS], keys, args, bytes;
+    size_t seen_count;
+    uint64_t seen[SEEN_SLOTS]; /* hashes; 0: free. Two that are alike only end a call early */
 } load_of_call;
 
 /* The parts' key is named where parts are written, or may be there and live as long as the value. */
@@ -22,11 +29,19 @@ static bool has_beside(const rr_swap *swap)
     return swap->part_count != 0 || (swap->value.len != 0 && swap->token.len != 0 && !swap->partless);
 }
 
-/* A value alone, which is nearly every swap. */
-static bool is_plain(const rr_swap *swap)
+/* A value alone, which is nearly every swap, or more. */
+static kind kind_of(const rr_swap *swap)
 {
-    return swap->key.len != 0 && swap->value.len != 0 && swap->side_count == 0 && swap->entry_count == 0 &&
-           swap->open == RR_OPEN_UNCHANGED && !has_beside(swap);
+    if (swap->key.len == 0 || swap->value.len == 0 || swap->side_count != 0 || swap->entry_count != 0 ||
+        swap->open != RR_OPEN_UNCHANGED || has_beside(swap)) {
+        return OTHER;
+    }
+    return swap->expire_at_ms == 0 ? LASTING : EXPIRING;
+}
+
+static rr_slice first_key(const rr_swap *swap)
+{
+    return swap->key.len == 0 ? swap->log_key : swap->key;
 }
 
 static size_t open_words(const rr_swap *swap)
@@ -52,13 +67,58 @@ static void weigh_rest(const rr_swap *swap, load_of_call *call)
 
 static void weigh(const rr_swap *swap, load_of_call *call)
 {
-    call->units++;
+    static const size_t words[KINDS] = {2, 3, 4};
+    kind kind_here = kind_of(swap);
+
+    call->units[kind_here]++;
     call->keys++;
-    call->args += 4;
+    call->args += words[kind_here];
     call->bytes += swap->key.len + swap->value.len;
-    if (!is_plain(swap)) {
+    if (kind_here == OTHER) {
         weigh_rest(swap, call);
     }
+}
+
+static uint64_t hash_key(rr_slice key)
+{
+    uint64_t hash = UINT64_C(0xcbf29ce484222325);
+
+    for (size_t i = 0; i < key.len; i++) {
+        hash = (hash ^ (unsigned char)key.data[i]) * UINT64_C(0x100000001b3);
+    }
+    return hash == 0 ? 1 : hash;
+}
+
+/* Marks a key. True: it was marked already. */
+static bool see(load_of_call *call, rr_slice key)
+{
+    uint64_t hash = hash_key(key);
+    size_t at = hash % SEEN_SLOTS;
+
+    while (call->seen[at] != 0 && call->seen[at] != hash) {
+        at = (at + 1) % SEEN_SLOTS;
+    }
+    if (call->seen[at] == hash) {
+        return true;
+    }
+    call->seen[at] = hash;
+    call->seen_count++;
+    return false;
+}
+
+/* Whether a unit may join the call. Where not, the call ends before it, so marks left behind do no harm. */
+static bool may_join(const rr_swap *swap, load_of_call *call)
+{
+    bool alone = call->keys == 0, met;
+
+    if (!alone && call->seen_count + 1 + swap->side_count > SEEN_MOST) {
+        return false;
+    }
+    met = swap->key.len != 0 && see(call, swap->key);
+    for (size_t i = 0; i < swap->side_count && call->seen_count < SEEN_MOST; i++) {
+        met |= see(call, swap->sides[i].key);
+    }
+    return alone || !met;
 }
 
 /* Answered already: it was senseless, or there is nothing to do. */
@@ -86,8 +146,9 @@ static void put_other_keys(rr_buf *out, const rr_swap *swap)
 static void put_shape(rr_buf *out, const rr_swap *swap)
 {
     char shape[96];
-    int len = snprintf(shape, sizeof shape, "%zu %d %zu %d %zu%s", swap->part_count, has_beside(swap),
-                       swap->side_count, (int)swap->open, swap->entry_count, swap->key.len == 0 ? " alone" : "");
+    int len =
+        snprintf(shape, sizeof shape, "%zu %d %zu %d %zu%s", swap->part_count, has_beside(swap),
+                 swap->side_count, (int)swap->open, swap->entry_count, swap->key.len == 0 ? " alone" : "");
 
     rr_resp_bytes(out, (rr_slice){shape, (size_t)len});
 }
@@ -121,44 +182,63 @@ static void put_rest(rr_buf *out, const rr_swap *swap)
     }
 }
 
-static void put_unit(rr_buf *out, const rr_swap *swap)
+static void put_unit(rr_buf *out, const rr_swap *swap, kind as)
 {
-    bool plain = is_plain(swap);
-
-    if (plain) {
-        rr_resp_bytes(out, (rr_slice){NULL, 0});
-    } else {
+    if (as == OTHER) {
         put_shape(out, swap);
     }
     rr_resp_bytes(out, swap->token);
     rr_resp_bytes(out, swap->value);
-    rr_resp_until(out, swap->expire_at_ms);
-    if (!plain) {
+    if (as != LASTING) {
+        rr_resp_until(out, swap->expire_at_ms);
+    }
+    if (as == OTHER) {
         put_rest(out, swap);
     }
 }
 
-static void put_units(swapping *at, size_t first, size_t count, const load_of_call *call)
+/* The next swap of a kind in a flight, from index *at on; moves *at behind it. NULL: no more. */
+static rr_swap *next_of(swapping *at, size_t *index, size_t end, kind wanted)
+{
+    while (*index < end) {
+        rr_swap *swap = &at->swaps[(*index)++];
+
+        if (!is_settled(swap) && kind_of(swap) == wanted) {
+            return swap;
+        }
+    }
+    return NULL;
+}
+
+static void put_keys(swapping *at, size_t first, size_t end)
 {
     rr_buf *out = &at->store->link.out;
-    const rr_swap *swap = at->swaps + first, *end = swap + count;
+    const rr_swap *swap;
+
+    for (kind of = LASTING; of < KINDS; of++) {
+        for (size_t i = first; (swap = next_of(at, &i, end, of)) != NULL;) {
+            rr_resp_bytes(out, first_key(swap));
+        }
+    }
+    for (size_t i = first; (swap = next_of(at, &i, end, OTHER)) != NULL;) {
+        put_other_keys(out, swap);
+    }
+}
+
+static void put_units(swapping *at, size_t first, size_t end, const load_of_call *call)
+{
+    rr_buf *out = &at->store->link.out;
+    const rr_swap *swap;
 
     rr_call_head(out, at->store->link.functions.swap, call->keys, call->args);
-    for (const rr_swap *s = swap; s < end; s++) {
-        if (!is_settled(s)) {
-            rr_resp_bytes(out, s->key.len == 0 ? s->log_key : s->key);
-        }
+    put_keys(at, first, end);
+    for (kind of = LASTING; of < KINDS; of++) {
+        rr_resp_u64(out, call->units[of]);
     }
-    for (const rr_swap *s = swap; s < end; s++) {
-        if (!is_settled(s) && !is_plain(s)) {
-            put_other_keys(out, s);
-        }
-    }
-    rr_resp_u64(out, call->units);
     rr_resp_u64(out, at->store->log_max);
-    for (const rr_swap *s = swap; s < end; s++) {
-        if (!is_settled(s)) {
-            put_unit(out, s);
+    for (kind of = LASTING; of < KINDS; of++) {
+        for (size_t i = first; (swap = next_of(at, &i, end, of)) != NULL;) {
+            put_unit(out, swap, of);
         }
     }
 }
@@ -166,16 +246,21 @@ static void put_units(swapping *at, size_t first, size_t count, const load_of_ca
 static size_t put_call(void *context, size_t first)
 {
     swapping *at = context;
-    load_of_call call = {.args = 2};
-    size_t i = first;
+    load_of_call call = {.args = KINDS + 1};
+    size_t i = first, units = 0;
 
-    for (; i < at->count && call.units < RR_CALL_UNITS && call.bytes < RR_CALL_BYTES; i++) {
-        if (!is_settled(&at->swaps[i])) {
-            weigh(&at->swaps[i], &call);
+    for (; i < at->count && units < RR_CALL_UNITS && call.bytes < RR_CALL_BYTES; i++) {
+        if (is_settled(&at->swaps[i])) {
+            continue;
         }
+        if (!may_join(&at->swaps[i], &call)) {
+            break;
+        }
+        weigh(&at->swaps[i], &call);
+        units++;
     }
-    if (call.units != 0) {
-        put_units(at, first, i - first, &call);
+    if (units != 0) {
+        put_units(at, first, i, &call);
     }
     return i - first;
 }
@@ -193,38 +278,51 @@ static bool take_unit(rr_swap *swap, char code, const redisReply *detail, rr_are
         }
         swap->answer = RR_SWAP_LOST;
     } else {
-        rr_fail(&swap->error, RR_REFUSED_BY_SERVER, "%.*s", (int)text.len, text.data == NULL ? "" : text.data);
+        rr_fail(&swap->error, RR_REFUSED_BY_SERVER, "%.*s", (int)text.len,
+                text.data == NULL ? "" : text.data);
         swap->answer = code == 'F' ? RR_SWAP_FAILED : RR_SWAP_UNKNOWN;
     }
     return true;
 }
 
-static rr_status take_call(void *context, const rr_flight *flight, const redisReply *reply, rr_error *error)
+/* Letters of all units and details of some, in the order of the call. */
+static rr_status take_kind(swapping *at, const rr_flight *flight, kind of, const redisReply *reply,
+                           size_t *unit, size_t *detail, rr_error *error)
 {
-    swapping *at = context;
-    rr_slice codes = {NULL, 0};
-    size_t unit = 0, detail = 1;
+    rr_slice codes = reply->elements == 0 ? (rr_slice){NULL, 0} : rr_reply_bytes(reply->element[0]);
+    size_t end = flight->first + flight->count;
+    rr_swap *swap;
 
-    if (reply->type == REDIS_REPLY_ARRAY && reply->elements != 0) {
-        codes = rr_reply_bytes(reply->element[0]);
-    }
-    for (size_t i = flight->first; i < flight->first + flight->count; i++) {
+    for (size_t i = flight->first; (swap = next_of(at, &i, end, of)) != NULL;) {
         const redisReply *with = NULL;
+        char code = reply->elements == 0 ? 'W' : *unit < codes.len ? codes.data[(*unit)++] : '?';
 
-        if (is_settled(&at->swaps[i])) {
-            continue;
-        }
-        if (unit >= codes.len || (codes.data[unit] != 'W' && detail >= reply->elements)) {
+        if (code == '?' || (code != 'W' && *detail >= reply->elements)) {
             return rr_link_odd(&at->store->link, "a swap", error);
         }
-        if (codes.data[unit] != 'W') {
-            with = reply->element[detail++];
+        if (code != 'W') {
+            with = reply->element[(*detail)++];
         }
-        if (!take_unit(&at->swaps[i], codes.data[unit++], with, at->arena)) {
+        if (!take_unit(swap, code, with, at->arena)) {
             return rr_fail(error, RR_MEMORY, "swap: memory ran out, or the batch's limit was reached");
         }
     }
     return RR_OK;
+}
+
+static rr_status take_call(void *context, const rr_flight *flight, const redisReply *reply, rr_error *error)
+{
+    swapping *at = context;
+    size_t unit = 0, detail = 1;
+    rr_status status = RR_OK;
+
+    if (reply->type != REDIS_REPLY_ARRAY) {
+        return rr_link_odd(&at->store->link, "a swap", error);
+    }
+    for (kind of = LASTING; status == RR_OK && of < KINDS; of++) {
+        status = take_kind(at, flight, of, reply, &unit, &detail, error);
+    }
+    return status;
 }
 
 static void prepare(rr_swap *swap)

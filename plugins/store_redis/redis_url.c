@@ -26,7 +26,8 @@ static bool decode(rr_slice from, char *to, size_t room)
         char c = from.data[i];
 
         if (c == '%') {
-            int high = i + 2 < from.len ? hex(from.data[i + 1]) : -1, low = high < 0 ? -1 : hex(from.data[i + 2]);
+            int high = i + 2 < from.len ? hex(from.data[i + 1]) : -1,
+                low = high < 0 ? -1 : hex(from.data[i + 2]);
 
             if (low < 0) {
                 return false;
@@ -150,18 +151,21 @@ rr_status rr_redis_url_parse(const char *text, rr_redis_url *url, rr_error *erro
         if (parse_tcp((rr_slice){text + 8, whole.len - 8}, url)) {
             return RR_OK;
         }
-        return rr_fail(error, RR_CONFIG, "the store's URL cannot be read: expected redis://[user:password@]host:port[/db] "
+        return rr_fail(error, RR_CONFIG,
+                       "the store's URL cannot be read: expected redis://[user:password@]host:port[/db] "
                        "with user and password percent-encoded");
     }
     if (whole.len > 7 && memcmp(text, "unix://", 7) == 0) {
         if (parse_unix((rr_slice){text + 7, whole.len - 7}, url)) {
             return RR_OK;
         }
-        return rr_fail(error, RR_CONFIG, "the store's URL cannot be read: expected unix:///path[?db=N], the path absolute "
+        return rr_fail(error, RR_CONFIG,
+                       "the store's URL cannot be read: expected unix:///path[?db=N], the path absolute "
                        "and shorter than 108 bytes");
     }
     if (whole.len > 9 && memcmp(text, "rediss://", 9) == 0) {
-        return rr_fail(error, RR_CONFIG, "the store's URL asks for TLS (rediss://), which this client cannot do: use a "
+        return rr_fail(error, RR_CONFIG,
+                       "the store's URL asks for TLS (rediss://), which this client cannot do: use a "
                        "tunnel (stunnel, or a sidecar) and redis:// to it");
     }
     return rr_fail(error, RR_CONFIG, "the store's URL begins with neither redis:// nor unix://");

@@ -12,7 +12,7 @@ typedef struct rr_redis_url {
     char user[256];     /* empty: the default user */
     char password[512]; /* empty: none */
     int db;
-    char shown[320];    /* for people: host:port or path, never the password */
+    char shown[320]; /* for people: host:port or path, never the password */
 } rr_redis_url;
 
 /* CONFIG: it is no such URL; the text says what was expected, and never holds the password. */

@@ -1,4 +1,4 @@
-/* The store port over one connection to Redis: opening, loads, logs, notes and walks; swaps and parts are next door. */
+/* The store port over one connection to Redis: opening, loads, logs, notes, walks. Swaps and parts: next door. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "store_redis.h"
 
@@ -9,7 +9,8 @@
 
 enum { TIMEOUT_MS = 2000, LOG_MAX = 100000 };
 
-static rr_status redis_open(const char *url, const rr_store_options *options, rr_store **store, rr_error *error)
+static rr_status redis_open(const char *url, const rr_store_options *options, rr_store **store,
+                            rr_error *error)
 {
     rr_store_options given = options == NULL ? (rr_store_options){0} : *options;
     rr_store *made = calloc(1, sizeof *made);
@@ -20,7 +21,8 @@ static rr_status redis_open(const char *url, const rr_store_options *options, rr
         return rr_fail(error, RR_MEMORY, "redis store: memory ran out");
     }
     made->log_max = given.log_max == 0 ? LOG_MAX : given.log_max;
-    status = rr_link_open(&made->link, url, given.password, given.timeout_ms > 0 ? given.timeout_ms : TIMEOUT_MS, error);
+    status = rr_link_open(&made->link, url, given.password,
+                          given.timeout_ms > 0 ? given.timeout_ms : TIMEOUT_MS, error);
     status = status == RR_OK ? rr_link_begin(&made->link, error) : status;
     if (status != RR_OK) {
         rr_link_close(&made->link);
@@ -61,7 +63,7 @@ void rr_call_parts_key(rr_buf *out, rr_slice key, rr_slice token)
     rr_buf_put(out, "\r\n", 2);
 }
 
-/* Writes calls until a round is full. Says how many flights there are, and moves *first behind their items. */
+/* Fills a round with calls. Says how many flights these are, and moves *first behind their items. */
 static size_t fill_round(rr_store *store, size_t count, size_t *first, rr_call_put *put, void *context)
 {
     rr_buf *out = &store->link.out;
@@ -192,8 +194,9 @@ static rr_status take_log(void *context, const rr_flight *flight, const redisRep
     return RR_OK;
 }
 
-static rr_status redis_log_read(rr_store *store, rr_slice log_key, const char *drainer, int idle_ms, size_t most,
-                                rr_arena *arena, rr_log_entry **entries, size_t *count, rr_error *error)
+static rr_status redis_log_read(rr_store *store, rr_slice log_key, const char *drainer, int idle_ms,
+                                size_t most, rr_arena *arena, rr_log_entry **entries, size_t *count,
+                                rr_error *error)
 {
     log_reading at = {.store = store, .arena = arena};
     rr_buf *out = &store->link.out;
@@ -240,7 +243,8 @@ static size_t put_done(void *context, size_t first)
     return count;
 }
 
-static rr_status take_nothing(void *context, const rr_flight *flight, const redisReply *reply, rr_error *error)
+static rr_status take_nothing(void *context, const rr_flight *flight, const redisReply *reply,
+                              rr_error *error)
 {
     (void)context;
     (void)flight;
@@ -249,7 +253,8 @@ static rr_status take_nothing(void *context, const rr_flight *flight, const redi
     return RR_OK;
 }
 
-static rr_status redis_log_done(rr_store *store, rr_slice log_key, const rr_slice *ids, size_t count, rr_error *error)
+static rr_status redis_log_done(rr_store *store, rr_slice log_key, const rr_slice *ids, size_t count,
+                                rr_error *error)
 {
     log_settling at = {store, log_key, ids, count};
 
@@ -271,7 +276,8 @@ static rr_status take_note(void *context, const rr_flight *flight, const redisRe
     return rr_keep(at->arena, rr_reply_bytes(reply), &at->value) ? RR_OK : out_of_memory(error);
 }
 
-static rr_status redis_note_get(rr_store *store, rr_slice key, rr_arena *arena, rr_slice *value, rr_error *error)
+static rr_status redis_note_get(rr_store *store, rr_slice key, rr_arena *arena, rr_slice *value,
+                                rr_error *error)
 {
     note_reading at = {.arena = arena};
     rr_status status = rr_link_begin(&store->link, error);
@@ -299,8 +305,9 @@ static rr_status take_done(void *context, const rr_flight *flight, const redisRe
     return RR_OK;
 }
 
-static rr_status redis_note_set(rr_store *store, rr_slice key, rr_slice expected, rr_slice value, int64_t ttl_ms,
-                                const rr_store_identity *incarnation, bool *done, rr_error *error)
+static rr_status redis_note_set(rr_store *store, rr_slice key, rr_slice expected, rr_slice value,
+                                int64_t ttl_ms, const rr_store_identity *incarnation, bool *done,
+                                rr_error *error)
 {
     rr_buf *out = &store->link.out;
     rr_status status = rr_link_begin(&store->link, error);
@@ -335,7 +342,8 @@ static void put_note(rr_buf *out, rr_slice key, rr_slice value, int64_t ttl_ms)
     }
 }
 
-static rr_status redis_note_put(rr_store *store, rr_slice key, rr_slice value, int64_t ttl_ms, rr_error *error)
+static rr_status redis_note_put(rr_store *store, rr_slice key, rr_slice value, int64_t ttl_ms,
+                                rr_error *error)
 {
     rr_status status = rr_link_begin(&store->link, error);
 
@@ -351,7 +359,8 @@ static rr_status redis_note_put(rr_store *store, rr_slice key, rr_slice value, i
 
 /* ---- who is there ---- */
 
-static rr_status take_identity(void *context, const rr_flight *flight, const redisReply *reply, rr_error *error)
+static rr_status take_identity(void *context, const rr_flight *flight, const redisReply *reply,
+                               rr_error *error)
 {
     rr_store_identity *identity = context;
     rr_slice text = rr_reply_bytes(reply);
@@ -393,8 +402,8 @@ static rr_status take_page(void *context, const rr_flight *flight, const redisRe
     const redisReply *keys;
 
     (void)flight;
-    if (reply->type != REDIS_REPLY_ARRAY || reply->elements != 2 || reply->element[1]->type != REDIS_REPLY_ARRAY ||
-        reply->element[0]->type != REDIS_REPLY_STRING) {
+    if (reply->type != REDIS_REPLY_ARRAY || reply->elements != 2 ||
+        reply->element[1]->type != REDIS_REPLY_ARRAY || reply->element[0]->type != REDIS_REPLY_STRING) {
         return rr_link_odd(&at->store->link, "SCAN", error);
     }
     snprintf(at->cursor, sizeof at->cursor, "%s", reply->element[0]->str);
@@ -452,8 +461,8 @@ static bool each_key(const page *at, bool (*each)(void *context, rr_slice key), 
     return true;
 }
 
-static rr_status redis_scan(rr_store *store, rr_slice prefix, bool (*each)(void *context, rr_slice key), void *context,
-                            rr_error *error)
+static rr_status redis_scan(rr_store *store, rr_slice prefix, bool (*each)(void *context, rr_slice key),
+                            void *context, rr_error *error)
 {
     page at = {.store = store, .cursor = "0"};
     rr_buf pattern = {0};
@@ -462,7 +471,8 @@ static rr_status redis_scan(rr_store *store, rr_slice prefix, bool (*each)(void 
     put_pattern(&pattern, prefix);
     rr_arena_init(&at.arena, 0);
     do {
-        status = rr_buf_ok(&pattern) ? ask_page(store, rr_buf_view(&pattern), &at, error) : out_of_memory(error);
+        status =
+            rr_buf_ok(&pattern) ? ask_page(store, rr_buf_view(&pattern), &at, error) : out_of_memory(error);
     } while (status == RR_OK && each_key(&at, each, context) && strcmp(at.cursor, "0") != 0);
     rr_arena_fini(&at.arena);
     rr_buf_fini(&pattern);

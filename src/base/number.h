@@ -8,10 +8,10 @@
 /* The parts of a number: (-1)^negative * whole.fraction * 10^exponent. */
 typedef struct rr_number_parts {
     bool negative;
-    bool plain;       /* neither point nor exponent */
-    rr_slice whole;   /* at least one digit; no leading zero but for "0" itself */
+    bool plain;        /* neither point nor exponent */
+    rr_slice whole;    /* at least one digit; no leading zero but for "0" itself */
     rr_slice fraction; /* may be empty */
-    int64_t exponent; /* held at +-RR_NUMBER_EXPONENT_MAX */
+    int64_t exponent;  /* held at +-RR_NUMBER_EXPONENT_MAX */
 } rr_number_parts;
 
 #define RR_NUMBER_EXPONENT_MAX INT64_C(1000000000000000)

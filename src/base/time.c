@@ -111,7 +111,8 @@ bool rr_time_parse(rr_slice text, int64_t *time_us)
         return false;
     }
     if (!take_number(&text, 2, &hour) || !take_char(&text, ':') || !take_number(&text, 2, &minute) ||
-        !take_char(&text, ':') || !take_number(&text, 2, &second) || hour > 23 || minute > 59 || second > 59) {
+        !take_char(&text, ':') || !take_number(&text, 2, &second) || hour > 23 || minute > 59 ||
+        second > 59) {
         return false;
     }
     if ((take_char(&text, '.') && !take_fraction(&text, &fraction_us)) || !take_offset(&text, &offset_us) ||
@@ -209,7 +210,8 @@ static bool take_count(rr_slice *text, uint64_t *count)
     *count = 0;
     while (take_number(text, 1, &digit)) {
         any = true;
-        if (__builtin_mul_overflow(*count, 10, count) || __builtin_add_overflow(*count, (uint64_t)digit, count)) {
+        if (__builtin_mul_overflow(*count, 10, count) ||
+            __builtin_add_overflow(*count, (uint64_t)digit, count)) {
             return false;
         }
     }

@@ -244,8 +244,8 @@ static int run(const rr_args *args)
         status = all_records(a, &error);
     }
     if (status == RR_OK && rr_args_flag(args, "cells")) {
-        status = rr_cells_print(a->ops, a->store, rr_slice_of(prefix == NULL ? "rr" : prefix), a->contract,
-                                &error);
+        status = rr_cells_print(a->ops, a->store, rr_slice_of(prefix == NULL ? "rr" : prefix), a->contract, NULL,
+                                NULL, &error);
     }
     code = status == RR_OK ? RR_EXIT_DONE : rr_cli_fail(args, &error);
     close_all(a);

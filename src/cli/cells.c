@@ -22,12 +22,22 @@ typedef struct walk {
     rr_store *store;
     const rr_contract *contract;
     rr_slice prefix;
+    rr_cells_filter filter;
+    uint64_t printed;
     rr_arena keys, page;
     found *items;
     size_t count, room;
     bool failed;
     rr_buf out;
 } walk;
+
+/* Of sessions the window is not in the unit's key. */
+static bool matches(const rr_cells_filter *filter, const rr_key_parts *parts)
+{
+    return (!filter->has_key || rr_slice_equal(filter->business_key, parts->business_key)) &&
+           (!filter->has_metric_version || rr_slice_equal(filter->metric_version, parts->metric_version)) &&
+           (!filter->has_window || !parts->has_window || rr_window_equal(filter->window, parts->window));
+}
 
 static bool note_key(void *context, rr_slice key)
 {
@@ -53,7 +63,7 @@ static bool note_key(void *context, rr_slice key)
         return false;
     }
     if (!rr_key_parse(key, w->prefix, &w->keys, &parts) ||
-        !rr_slice_equal(parts.contract, w->contract->name) || parts.is_sessions != session) {
+        !rr_slice_equal(parts.contract, w->contract->name) || parts.is_sessions != session || !matches(&w->filter, &parts)) {
         return true;
     }
     item = &w->items[w->count++];
@@ -84,9 +94,13 @@ static rr_status print_unit(walk *w, const found *item, rr_slice value, rr_error
     rr_unit_see(&unit, &w->page);
     for (size_t k = 0; k < unit.cell_count; k++) {
         bool session = w->contract->window_kind == RR_WINDOW_SESSION;
+        rr_window window = session ? unit.cells[k].window : item->window;
 
-        rr_cell_line(&w->out, w->contract, item->business_key, item->metric_version,
-                     session ? unit.cells[k].window : item->window, &unit.cells[k].view);
+        if (w->filter.has_window && !rr_window_equal(window, w->filter.window)) {
+            continue;
+        }
+        w->printed++;
+        rr_cell_line(&w->out, w->contract, item->business_key, item->metric_version, window, &unit.cells[k].view);
     }
     return RR_OK;
 }
@@ -141,6 +155,10 @@ static rr_status print_all(walk *w, rr_error *error)
     rr_buf_text(&start, ":{");
     rr_key_escape(&start, w->contract->name);
     rr_buf_char(&start, ':');
+    if (w->filter.has_key) {
+        rr_key_escape(&start, w->filter.business_key);
+        rr_buf_char(&start, '}');
+    }
     status = rr_buf_ok(&start) ? w->ops->scan(w->store, rr_buf_view(&start), note_key, w, error)
                                : rr_fail(error, RR_MEMORY, "no memory for a key");
     rr_buf_fini(&start);
@@ -158,12 +176,15 @@ static rr_status print_all(walk *w, rr_error *error)
     return status;
 }
 
-rr_status rr_cells_print(const rr_store_ops *ops, rr_store *store, rr_slice prefix,
-                         const rr_contract *contract, rr_error *error)
+rr_status rr_cells_print(const rr_store_ops *ops, rr_store *store, rr_slice prefix, const rr_contract *contract,
+                         const rr_cells_filter *filter, uint64_t *printed, rr_error *error)
 {
     walk w = {.ops = ops, .store = store, .contract = contract, .prefix = prefix};
     rr_status status;
 
+    if (filter != NULL) {
+        w.filter = *filter;
+    }
     rr_arena_init(&w.keys, 0);
     rr_arena_init(&w.page, 0);
     status = print_all(&w, error);
@@ -171,5 +192,8 @@ rr_status rr_cells_print(const rr_store_ops *ops, rr_store *store, rr_slice pref
     rr_arena_fini(&w.page);
     rr_buf_fini(&w.out);
     free(w.items);
+    if (printed != NULL) {
+        *printed = w.printed;
+    }
     return status;
 }

@@ -76,6 +76,10 @@ void rr_help_program(void);
 
 extern const rr_command rr_command_apply;
 extern const rr_command rr_command_check;
+extern const rr_command rr_command_encode;
+extern const rr_command rr_command_get;
 extern const rr_command rr_command_help;
+extern const rr_command rr_command_publish;
+extern const rr_command rr_command_run;
 
 #endif

@@ -11,6 +11,10 @@
 /* One row a command, in the order of the help. */
 const rr_command *const rr_commands[] = {
     &rr_command_apply,
+    &rr_command_run,
+    &rr_command_get,
+    &rr_command_publish,
+    &rr_command_encode,
     &rr_command_check,
     &rr_command_help,
     NULL,

@@ -22,7 +22,7 @@ typedef enum rr_delimited_next {
     RR_DELIMITED_RECORD,    /* the slice holds it until the next call */
     RR_DELIMITED_TOO_LARGE, /* over RR_LIMIT_RECORD_BYTES, and skipped; the slice has its length but no data */
     RR_DELIMITED_END,
-    RR_DELIMITED_FAILED     /* error says what and where: cut off, no varint, not readable, no memory */
+    RR_DELIMITED_FAILED /* error says what and where: cut off, no varint, not readable, no memory */
 } rr_delimited_next;
 
 /* Blocks on the file. */

@@ -2,7 +2,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "record_json.h"
 
-#include <math.h>
 #include <yajl/yajl_parse.h>
 
 #include "keep.h"
@@ -12,27 +11,27 @@
 #include "utf8.h"
 
 /* Fields of a record: name, what its value is. */
-#define FIELD_TABLE(X)                       \
-    X(BUSINESS_KEY, business_key, TEXT)      \
-    X(WINDOW, window, WINDOW)                \
-    X(METRIC_VERSION, metric_version, TEXT)  \
+#define FIELD_TABLE(X) \
+    X(BUSINESS_KEY, business_key, TEXT) \
+    X(WINDOW, window, WINDOW) \
+    X(METRIC_VERSION, metric_version, TEXT) \
     X(RESULT_VERSION, result_version, VERSION) \
-    X(VALUE, value, MEASURE)                 \
-    X(MEASURES, measures, MEASURES)          \
-    X(MODE, mode, WORD)                      \
-    X(OP, op, WORD)                          \
+    X(VALUE, value, MEASURE) \
+    X(MEASURES, measures, MEASURES) \
+    X(MODE, mode, WORD) \
+    X(OP, op, WORD) \
     X(RETRACTS_VERSION, retracts_version, VERSION) \
-    X(DELTA_ID, delta_id, TEXT)              \
-    X(PRODUCER, producer, TEXT)              \
-    X(SEQUENCE, sequence, SEQUENCE)          \
-    X(CONTRIBUTOR, contributor, TEXT)        \
-    X(ORIGIN, origin, WORD)                  \
-    X(BASE_VERSION, base_version, VERSION)   \
+    X(DELTA_ID, delta_id, TEXT) \
+    X(PRODUCER, producer, TEXT) \
+    X(SEQUENCE, sequence, SEQUENCE) \
+    X(CONTRIBUTOR, contributor, TEXT) \
+    X(ORIGIN, origin, WORD) \
+    X(BASE_VERSION, base_version, VERSION) \
     X(INCLUDES, includes_correction, INCLUDES) \
-    X(STATUS, status, WORD)                  \
-    X(CAUSE, cause, WORD)                    \
-    X(EVIDENCE, evidence, TEXT)              \
-    X(EMITTED_AT, emitted_at, TIME)          \
+    X(STATUS, status, WORD) \
+    X(CAUSE, cause, WORD) \
+    X(EVIDENCE, evidence, TEXT) \
+    X(EMITTED_AT, emitted_at, TIME) \
     X(CLOCK, clock, TIME)
 
 typedef enum kind {
@@ -50,7 +49,8 @@ typedef enum kind {
 static const char *const kind_wants[] = {
     [KIND_TEXT] = "a string",
     [KIND_WORD] = "a word as a string",
-    [KIND_TIME] = "an RFC 3339 time with at most six fraction digits, or an integer of microseconds within int64",
+    [KIND_TIME] =
+        "an RFC 3339 time with at most six fraction digits, or an integer of microseconds within int64",
     [KIND_SEQUENCE] = "an integer from 0 to 18446744073709551615",
     [KIND_VERSION] = "an integer from 0 to 18446744073709551615, or an object with epoch and number",
     [KIND_WINDOW] = "an object with start and end",
@@ -63,7 +63,7 @@ typedef enum field {
 #define RR_X(id, name, kind) FIELD_##id,
     FIELD_TABLE(RR_X)
 #undef RR_X
-    FIELD_COUNT
+        FIELD_COUNT
 } field;
 
 static const struct {
@@ -104,20 +104,20 @@ typedef struct reading {
 
     level levels[LEVELS_MAX];
     size_t depth;
-    size_t skipped;              /* how deep inside a value that is no number */
-    field field;                 /* of the record, last named */
-    unsigned member;             /* of an object inside, last named */
-    size_t column;               /* of the name last read */
+    size_t skipped;  /* how deep inside a value that is no number */
+    field field;     /* of the record, last named */
+    unsigned member; /* of an object inside, last named */
+    size_t column;   /* of the name last read */
     uint32_t fields_seen;
     unsigned members_seen[AT_END];
     bool start_there, end_there; /* of the window */
     rr_version version;          /* being read, member by member */
     bool number_there;
-    unsigned includes_member;    /* of includes_correction, last named */
+    unsigned includes_member; /* of includes_correction, last named */
     bool value_there, measures_there;
     bool clock_there;
     int64_t clock_us;
-    rr_slice name;               /* of the measure under way */
+    rr_slice name; /* of the measure under way */
     rr_measure measures[RR_LIMIT_MEASURES];
     size_t measure_count;
     rr_slice names[RR_LIMIT_MEASURES]; /* of all in `measures`, also absent ones */
@@ -214,11 +214,26 @@ static bool read_time(scalar value, int64_t *time_us)
 
 typedef const char *(*word_of)(int);
 
-static const char *mode_word(int row) { return rr_mode_word((rr_mode)row); }
-static const char *op_word(int row) { return rr_op_word((rr_op)row); }
-static const char *origin_word(int row) { return rr_origin_word((rr_origin)row); }
-static const char *result_word(int row) { return rr_result_word((rr_result_status)row); }
-static const char *cause_word(int row) { return rr_cause_word((rr_cause)row); }
+static const char *mode_word(int row)
+{
+    return rr_mode_word((rr_mode)row);
+}
+static const char *op_word(int row)
+{
+    return rr_op_word((rr_op)row);
+}
+static const char *origin_word(int row)
+{
+    return rr_origin_word((rr_origin)row);
+}
+static const char *result_word(int row)
+{
+    return rr_result_word((rr_result_status)row);
+}
+static const char *cause_word(int row)
+{
+    return rr_cause_word((rr_cause)row);
+}
 
 static int unknown_word(reading *r, rr_slice word, word_of name, int from, int count)
 {
@@ -294,8 +309,7 @@ static int set_version(reading *r, rr_version version)
         to->has_base = true;
         to->base_version = version;
         break;
-    default:
-        *(r->includes_member == 0 ? &to->includes_base : &to->includes_version) = version;
+    default: *(r->includes_member == 0 ? &to->includes_base : &to->includes_version) = version;
     }
     return 1;
 }
@@ -338,8 +352,10 @@ static int set_field(reading *r, scalar value)
     int64_t time_us;
 
     switch (wanted) {
-    case KIND_TEXT: return value.kind == SCALAR_STRING ? set_text(r, value.text) : wrong_scalar(r, wanted, value);
-    case KIND_WORD: return value.kind == SCALAR_STRING ? set_word(r, value.text) : wrong_scalar(r, wanted, value);
+    case KIND_TEXT:
+        return value.kind == SCALAR_STRING ? set_text(r, value.text) : wrong_scalar(r, wanted, value);
+    case KIND_WORD:
+        return value.kind == SCALAR_STRING ? set_word(r, value.text) : wrong_scalar(r, wanted, value);
     case KIND_TIME: return read_time(value, &time_us) ? set_time(r, time_us) : wrong_scalar(r, wanted, value);
     case KIND_VERSION:
         return read_u64(value, &version.number) ? set_version(r, version) : wrong_scalar(r, wanted, value);
@@ -624,9 +640,18 @@ static int yajl_on_map_key(void *context, const unsigned char *text, size_t len)
     return on_name(context, (rr_slice){(const char *)text, len});
 }
 
-static int yajl_on_start_map(void *context) { return on_open(context, true); }
-static int yajl_on_start_array(void *context) { return on_open(context, false); }
-static int yajl_on_end(void *context) { return on_close(context); }
+static int yajl_on_start_map(void *context)
+{
+    return on_open(context, true);
+}
+static int yajl_on_start_array(void *context)
+{
+    return on_open(context, false);
+}
+static int yajl_on_end(void *context)
+{
+    return on_close(context);
+}
 
 static const yajl_callbacks callbacks = {
     .yajl_null = yajl_on_null,
@@ -809,8 +834,10 @@ static void finish(reading *r, int64_t *clock_us)
 {
     if ((r->fields_seen >> FIELD_CLOCK & 1) != 0) {
         if (r->fields_seen != UINT32_C(1) << FIELD_CLOCK || !r->clock_there) {
-            malformed(r, r->clock_there ? "field 'clock' stands beside other fields: a line sets the clock or is a record"
-                                        : "field 'clock' has no time");
+            malformed(r,
+                      r->clock_there
+                          ? "field 'clock' stands beside other fields: a line sets the clock or is a record"
+                          : "field 'clock' has no time");
             return;
         }
         *clock_us = r->clock_us;
@@ -818,7 +845,9 @@ static void finish(reading *r, int64_t *clock_us)
         return;
     }
     if (r->value_there && r->measures_there) {
-        malformed(r, "the record has both value and measures; value is short for measures with the one name 'value'");
+        malformed(
+            r,
+            "the record has both value and measures; value is short for measures with the one name 'value'");
     }
 }
 
@@ -879,7 +908,8 @@ static rr_slice without_line_end(rr_slice line)
     return line;
 }
 
-rr_decoded rr_record_from_json(rr_slice line, rr_arena *arena, rr_record *record, int64_t *clock_us, rr_text *why)
+rr_decoded rr_record_from_json(rr_slice line, rr_arena *arena, rr_record *record, int64_t *clock_us,
+                               rr_text *why)
 {
     reading r;
 
@@ -904,214 +934,4 @@ rr_decoded rr_record_from_json(rr_slice line, rr_arena *arena, rr_record *record
     r.decoded = RR_DECODED_RECORD;
     read_line(&r, clock_us);
     return r.decoded;
-}
-
-/* Records to JSON. */
-
-#define EXACT_IN_A_DOUBLE INT64_C(1000000000000000)
-#define YEAR_0_US INT64_C(-62167219200000000)
-#define YEAR_10000_US INT64_C(253402300800000000)
-
-static void put_name(rr_buf *out, bool *any, const char *name)
-{
-    rr_buf_text(out, *any ? ",\"" : "{\"");
-    rr_buf_text(out, name);
-    rr_buf_text(out, "\":");
-    *any = true;
-}
-
-static void put_end(rr_buf *out, bool any)
-{
-    rr_buf_text(out, any ? "}" : "{}");
-}
-
-static void put_u64(rr_buf *out, uint64_t number)
-{
-    const char *quote = number < (uint64_t)EXACT_IN_A_DOUBLE ? "" : "\"";
-
-    rr_buf_text(out, quote);
-    rr_buf_u64(out, number);
-    rr_buf_text(out, quote);
-}
-
-static void put_i64(rr_buf *out, int64_t number)
-{
-    const char *quote = number < EXACT_IN_A_DOUBLE && number > -EXACT_IN_A_DOUBLE ? "" : "\"";
-
-    rr_buf_text(out, quote);
-    rr_buf_i64(out, number);
-    rr_buf_text(out, quote);
-}
-
-static void put_text(rr_buf *out, bool *any, field id, rr_slice text)
-{
-    if (text.len != 0) {
-        put_name(out, any, fields[id].name);
-        rr_buf_json(out, text);
-    }
-}
-
-static void put_word(rr_buf *out, bool *any, field id, int row, const char *word)
-{
-    if (row != 0) {
-        put_text(out, any, id, rr_slice_of(word));
-    }
-}
-
-static void put_version(rr_buf *out, rr_version version)
-{
-    if (version.epoch != 0) {
-        rr_buf_text(out, "{\"epoch\":");
-        put_u64(out, version.epoch);
-        rr_buf_text(out, ",\"number\":");
-    }
-    put_u64(out, version.number);
-    rr_buf_text(out, version.epoch != 0 ? "}" : "");
-}
-
-static void put_version_field(rr_buf *out, bool *any, field id, rr_version version, bool there)
-{
-    if (there) {
-        put_name(out, any, fields[id].name);
-        put_version(out, version);
-    }
-}
-
-/* RFC 3339 has years of four digits. */
-static void put_time(rr_buf *out, int64_t time_us)
-{
-    char text[RR_TIME_TEXT_MAX];
-
-    if (time_us < YEAR_0_US || time_us >= YEAR_10000_US) {
-        put_i64(out, time_us);
-        return;
-    }
-    rr_buf_char(out, '"');
-    rr_buf_put(out, text, rr_time_print(time_us, text));
-    rr_buf_char(out, '"');
-}
-
-/* Of an incomplete window the part that is known is kept. */
-static void put_window(rr_buf *out, bool *any, const rr_record *record)
-{
-    bool inside = false;
-
-    if (!record->has_window) {
-        return;
-    }
-    put_name(out, any, fields[FIELD_WINDOW].name);
-    if (!record->window_incomplete || record->window.start != 0) {
-        put_name(out, &inside, members[AT_WINDOW][0]);
-        put_time(out, record->window.start);
-    }
-    if (!record->window_incomplete || record->window.end != 0) {
-        put_name(out, &inside, members[AT_WINDOW][1]);
-        put_time(out, record->window.end);
-    }
-    put_end(out, inside);
-}
-
-static void put_double(rr_buf *out, double number)
-{
-    char text[RR_DOUBLE_TEXT_MAX];
-
-    if (isfinite(number)) {
-        rr_buf_put(out, text, rr_double_print(number, text));
-    } else {
-        rr_buf_text(out, isnan(number) ? "\"NaN\"" : number > 0 ? "\"Infinity\"" : "\"-Infinity\"");
-    }
-}
-
-static void put_number(rr_buf *out, const rr_measure *measure)
-{
-    int64_t number;
-
-    switch (measure->kind) {
-    case RR_NUMBER_INT64: put_i64(out, measure->integer); break;
-    case RR_NUMBER_DOUBLE: put_double(out, measure->real); break;
-    case RR_NUMBER_NONE: rr_buf_text(out, "[]"); break;
-    case RR_NUMBER_TEXT:
-        if (rr_number_i64(measure->text, &number) && number < EXACT_IN_A_DOUBLE && number > -EXACT_IN_A_DOUBLE) {
-            rr_buf_slice(out, measure->text);
-        } else {
-            rr_buf_json(out, measure->text);
-        }
-        break;
-    }
-}
-
-static void put_measures(rr_buf *out, bool *any, const rr_record *record)
-{
-    if (record->measure_count == 0) {
-        return;
-    }
-    if (record->measure_count == 1 && rr_slice_equal(record->measures[0].name, RR_SLICE("value"))) {
-        put_name(out, any, fields[FIELD_VALUE].name);
-        put_number(out, &record->measures[0]);
-        return;
-    }
-    put_name(out, any, fields[FIELD_MEASURES].name);
-    for (size_t k = 0; k < record->measure_count; k++) {
-        rr_buf_char(out, k == 0 ? '{' : ',');
-        rr_buf_json(out, record->measures[k].name);
-        rr_buf_char(out, ':');
-        put_number(out, &record->measures[k]);
-    }
-    rr_buf_char(out, '}');
-}
-
-static void put_identity(rr_buf *out, bool *any, const rr_record *record)
-{
-    put_text(out, any, FIELD_DELTA_ID, record->delta_id);
-    put_text(out, any, FIELD_PRODUCER, record->producer);
-    if (record->has_sequence) {
-        put_name(out, any, fields[FIELD_SEQUENCE].name);
-        put_u64(out, record->sequence);
-    }
-    put_text(out, any, FIELD_CONTRIBUTOR, record->contributor);
-}
-
-static void put_includes(rr_buf *out, bool *any, const rr_record *record)
-{
-    bool inside = false;
-
-    if (!record->has_includes) {
-        return;
-    }
-    put_name(out, any, fields[FIELD_INCLUDES].name);
-    if ((record->includes_base.epoch | record->includes_base.number) != 0) {
-        put_name(out, &inside, members[AT_INCLUDES][0]);
-        put_version(out, record->includes_base);
-    }
-    put_name(out, &inside, members[AT_INCLUDES][1]);
-    put_version(out, record->includes_version);
-    put_end(out, inside);
-}
-
-bool rr_record_to_json(const rr_record *record, rr_buf *out)
-{
-    const rr_record *r = record;
-    bool any = false;
-
-    put_text(out, &any, FIELD_BUSINESS_KEY, r->business_key);
-    put_window(out, &any, r);
-    put_text(out, &any, FIELD_METRIC_VERSION, r->metric_version);
-    put_version_field(out, &any, FIELD_RESULT_VERSION, r->version, rr_version_is_set(r->version));
-    put_measures(out, &any, r);
-    put_word(out, &any, FIELD_MODE, (int)r->mode, rr_mode_word(r->mode));
-    put_word(out, &any, FIELD_OP, (int)r->op, rr_op_word(r->op));
-    put_version_field(out, &any, FIELD_RETRACTS_VERSION, r->retracts_version, rr_version_is_set(r->retracts_version));
-    put_identity(out, &any, r);
-    put_word(out, &any, FIELD_ORIGIN, (int)r->origin, rr_origin_word(r->origin));
-    put_version_field(out, &any, FIELD_BASE_VERSION, r->base_version, r->has_base);
-    put_includes(out, &any, r);
-    put_word(out, &any, FIELD_STATUS, (int)r->status, rr_result_word(r->status));
-    put_word(out, &any, FIELD_CAUSE, (int)r->cause, rr_cause_word(r->cause));
-    put_text(out, &any, FIELD_EVIDENCE, r->evidence);
-    if (r->has_emitted_at) {
-        put_name(out, &any, fields[FIELD_EMITTED_AT].name);
-        put_time(out, r->emitted_at_us);
-    }
-    put_end(out, any);
-    return rr_buf_ok(out);
 }

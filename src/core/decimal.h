@@ -13,8 +13,8 @@
 #include "limits.h"
 
 enum {
-    RR_DECIMAL_WHOLE_HELD = 120,                         /* whole digits of a sum that a store may hand back */
-    RR_DECIMAL_WHOLE_MAX = 128,                          /* whole digits that adding can get to */
+    RR_DECIMAL_WHOLE_HELD = 120, /* whole digits of a sum that a store may hand back */
+    RR_DECIMAL_WHOLE_MAX = 128,  /* whole digits that adding can get to */
     RR_DECIMAL_FRACTION_MAX = RR_LIMIT_DECIMAL_DIGITS,
     RR_DECIMAL_TEXT_MAX = 1 + RR_DECIMAL_WHOLE_MAX + 1 + RR_DECIMAL_FRACTION_MAX
 };

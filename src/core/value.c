@@ -31,29 +31,34 @@ size_t rr_values_need(const rr_contract *contract)
     return need;
 }
 
-/* Zigzag keeps small negative numbers short; nearly all numbers fit in 64 bits. */
-static inline void put_int(char **at, rr_i128 number)
+/* Zigzag keeps small negative numbers short. Nearly all numbers fit in 64 bits, where it is quick. */
+static void put_wide(char **at, rr_i128 number)
 {
     rr_u128 zigzag = ((rr_u128)number << 1) ^ (rr_u128)(number >> 127);
-    uint64_t low;
 
-    while (zigzag > UINT64_MAX) {
+    for (; zigzag >= 0x80; zigzag >>= 7) {
         *(*at)++ = (char)((uint8_t)zigzag | 0x80);
-        zigzag >>= 7;
     }
-    for (low = (uint64_t)zigzag; low >= 0x80; low >>= 7) {
-        *(*at)++ = (char)((uint8_t)low | 0x80);
-    }
-    *(*at)++ = (char)low;
+    *(*at)++ = (char)zigzag;
 }
 
-static rr_i128 unzigzag(rr_u128 zigzag)
+static inline void put_int(char **at, rr_i128 number)
 {
-    return (rr_i128)(zigzag >> 1) ^ -(rr_i128)(zigzag & 1);
+    uint64_t zigzag = ((uint64_t)number << 1) ^ (uint64_t)((int64_t)number >> 63);
+    char *to = *at;
+
+    if (number != (int64_t)number) {
+        put_wide(at, number);
+        return;
+    }
+    for (; zigzag >= 0x80; zigzag >>= 7) {
+        *to++ = (char)((uint8_t)zigzag | 0x80);
+    }
+    *to++ = (char)zigzag;
+    *at = to;
 }
 
-/* False: not a canonical one. */
-static bool get_int(rr_slice *in, rr_i128 *number)
+static bool get_wide(rr_slice *in, rr_i128 *number)
 {
     rr_u128 zigzag = 0;
 
@@ -66,11 +71,30 @@ static bool get_int(rr_slice *in, rr_i128 *number)
         zigzag |= (rr_u128)(byte & 0x7f) << (7 * at);
         if (byte < 0x80) {
             *in = (rr_slice){in->data + at + 1, in->len - at - 1};
-            *number = unzigzag(zigzag);
+            *number = (rr_i128)(zigzag >> 1) ^ -(rr_i128)(zigzag & 1);
             return byte != 0 || at == 0;
         }
     }
     return false;
+}
+
+/* False: not a canonical one. */
+static inline bool get_int(rr_slice *in, rr_i128 *number)
+{
+    uint64_t zigzag = 0;
+    size_t most = in->len < 9 ? in->len : 9;
+
+    for (size_t at = 0; at < most; at++) {
+        uint8_t byte = (uint8_t)in->data[at];
+
+        zigzag |= (uint64_t)(byte & 0x7f) << (7 * at);
+        if (byte < 0x80) {
+            *in = (rr_slice){in->data + at + 1, in->len - at - 1};
+            *number = (int64_t)(zigzag >> 1) ^ -(int64_t)(zigzag & 1);
+            return byte != 0 || at == 0;
+        }
+    }
+    return get_wide(in, number);
 }
 
 static inline rr_i128 take_int(rr_slice *in)
@@ -158,7 +182,10 @@ rr_slice rr_values_zero(const rr_contract *contract, rr_arena *arena)
     for (size_t k = 0; k < contract->measure_count; k++) {
         switch (contract->measures[k].type) {
         case RR_MEASURE_INT64: put_int(&at, 0); break;
-        case RR_MEASURE_DECIMAL: *at++ = 1; *at++ = '0'; break;
+        case RR_MEASURE_DECIMAL:
+            *at++ = 1;
+            *at++ = '0';
+            break;
         case RR_MEASURE_DOUBLE: put_double(&at, 0); break;
         }
     }
@@ -299,7 +326,8 @@ static bool read_int(const rr_measure *measure, char **at)
 {
     int64_t number = measure->integer;
 
-    if (measure->kind == RR_NUMBER_TEXT ? !rr_number_i64(measure->text, &number) : measure->kind != RR_NUMBER_INT64) {
+    if (measure->kind == RR_NUMBER_TEXT ? !rr_number_i64(measure->text, &number)
+                                        : measure->kind != RR_NUMBER_INT64) {
         return false;
     }
     put_int(at, number);

@@ -473,15 +473,16 @@ static void progress_holds_off_the_repeat(void **state)
 static void what_one_leaves_the_next_has_at_once(world *w, rr_ack_mode ack)
 {
     rr_source_options options = options_of(w, ack);
-    rr_delivery deliveries[MOST];
+    rr_delivery deliveries[MOST + 100];
     rr_source *source;
     size_t count;
 
     make_stream(w, "S", "s.>", js_LimitsPolicy);
     put(w, "s", 2000);
     source = open_source(&options);
-    count = some(w, source, deliveries, 1000);
-    assert_true(count > 10);
+    for (count = 0; count < 100;) {
+        count += some(w, source, deliveries + count, 1000);
+    }
     ops->ack(source, deliveries, 5, NULL);
     ops->release(source, deliveries + 5, count - 5, true);
     ops->close(source);
@@ -1006,7 +1007,8 @@ static void the_list_grows_and_moves(void **state)
     rr_acks_fini(&acks);
 }
 
-int main(void)
+/* An argument picks tests by a pattern, such as '*killed*'. */
+int main(int argc, char **argv)
 {
 #define REAL(name) cmocka_unit_test_setup_teardown(name, begin, end)
     const struct CMUnitTest tests[] = {
@@ -1049,5 +1051,6 @@ int main(void)
     if (!rr_server_installed(RR_SERVER_NATS)) {
         return 77;
     }
+    cmocka_set_test_filter(argc > 1 ? argv[1] : NULL);
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -129,8 +129,8 @@ static size_t log_read(world *w, rr_slice log, const char *drainer, int idle_ms,
 {
     size_t count = 0;
 
-    assert_int_equal(w->ops->log_read(w->store, log, drainer, idle_ms, 100, &w->arena, entries, &count, &w->error),
-                     RR_OK);
+    assert_int_equal(
+        w->ops->log_read(w->store, log, drainer, idle_ms, 100, &w->arena, entries, &count, &w->error), RR_OK);
     return count;
 }
 
@@ -356,7 +356,8 @@ static void sides_are_written_and_removed_with_the_unit(void **state)
     assert_int_equal(swap_one(w, &swap), RR_SWAP_WON);
     assert_true(same(load(w, left), text("L")));
     assert_true(same(load(w, right), text("R")));
-    swap = (rr_swap){.key = unit, .token = token(w, 1), .value = value(w, "y", 2), .sides = change, .side_count = 2};
+    swap = (rr_swap){
+        .key = unit, .token = token(w, 1), .value = value(w, "y", 2), .sides = change, .side_count = 2};
     assert_int_equal(swap_one(w, &swap), RR_SWAP_WON);
     assert_int_equal(load(w, left).len, 0);
     assert_true(same(load(w, right), text("R2")));
@@ -369,9 +370,19 @@ static void a_lost_swap_writes_none_of_what_it_carries(void **state)
     rr_pair pair = {text("id"), text("part")};
     rr_slice entry = text("{}");
     rr_log_entry *entries;
-    rr_swap swap = {.key = key(w, "unit"), .token = token(w, 9), .value = value(w, "x", 10), .sides = &side,
-                    .side_count = 1, .parts = &pair, .part_count = 1, .log_key = key(w, "log"), .entries = &entry,
-                    .entry_count = 1, .open = RR_OPEN_ADD, .open_key = key(w, "open"), .open_member = text("m")};
+    rr_swap swap = {.key = key(w, "unit"),
+                    .token = token(w, 9),
+                    .value = value(w, "x", 10),
+                    .sides = &side,
+                    .side_count = 1,
+                    .parts = &pair,
+                    .part_count = 1,
+                    .log_key = key(w, "log"),
+                    .entries = &entry,
+                    .entry_count = 1,
+                    .open = RR_OPEN_ADD,
+                    .open_key = key(w, "open"),
+                    .open_member = text("m")};
 
     make(w, swap.key);
     assert_int_equal(swap_one(w, &swap), RR_SWAP_LOST);
@@ -390,7 +401,8 @@ static void parts_are_read_by_name_or_all(void **state)
 
     assert_int_equal(swap_one(w, &swap), RR_SWAP_WON);
     pairs[0].bytes = text("A2");
-    swap = (rr_swap){.key = swap.key, .token = token(w, 1), .value = value(w, "y", 2), .parts = pairs, .part_count = 3};
+    swap = (rr_swap){
+        .key = swap.key, .token = token(w, 1), .value = value(w, "y", 2), .parts = pairs, .part_count = 3};
     assert_int_equal(swap_one(w, &swap), RR_SWAP_WON);
     reads[0] = (rr_parts_read){.key = swap.key, .token = token(w, 2), .ids = ids, .id_count = 4};
     reads[1] = (rr_parts_read){.key = swap.key, .token = token(w, 2), .all = true};
@@ -405,7 +417,8 @@ static void parts_are_read_by_name_or_all(void **state)
         bool known = false;
 
         for (size_t j = 0; j < 3; j++) {
-            known |= same(reads[1].parts[i].name, pairs[j].name) && same(reads[1].parts[i].bytes, pairs[j].bytes);
+            known |=
+                same(reads[1].parts[i].name, pairs[j].name) && same(reads[1].parts[i].bytes, pairs[j].bytes);
         }
         assert_true(known);
     }
@@ -470,8 +483,12 @@ static void many_parts_of_one_unit_go_in_one_swap(void **state)
 static void the_open_list_takes_part_in_the_swap(void **state)
 {
     world *w = *state;
-    rr_swap swap = {.key = key(w, "unit"), .value = value(w, "x", 1), .open = RR_OPEN_ADD, .open_key = key(w, "open"),
-                    .open_member = text("unit"), .open_score_ms = INT64_C(1770000000123)};
+    rr_swap swap = {.key = key(w, "unit"),
+                    .value = value(w, "x", 1),
+                    .open = RR_OPEN_ADD,
+                    .open_key = key(w, "open"),
+                    .open_member = text("unit"),
+                    .open_score_ms = INT64_C(1770000000123)};
 
     assert_int_equal(swap_one(w, &swap), RR_SWAP_WON);
     swap.token = token(w, 1);
@@ -529,8 +546,10 @@ static void entries_that_are_not_done_go_to_another_after_a_while(void **state)
     assert_int_equal(log_read(w, log, "two", 50, &entries), 3);
     assert_true(same(entries[0].bytes, text(texts[0])));
     assert_true(same(entries[1].bytes, text(texts[2])));
-    assert_int_equal(w->ops->log_done(w->store, log, (rr_slice[]){entries[0].id, entries[1].id, entries[2].id}, 3,
-                                      &w->error), RR_OK);
+    assert_int_equal(w->ops->log_done(w->store, log,
+                                      (rr_slice[]){entries[0].id, entries[1].id, entries[2].id}, 3,
+                                      &w->error),
+                     RR_OK);
     assert_int_equal(log_read(w, log, "one", 0, &entries), 0);
 }
 
@@ -544,12 +563,13 @@ static void a_read_takes_no_more_than_asked_for(void **state)
 
     append(w, log, texts, 5);
     for (size_t i = 0; i < 3; i++) {
-        assert_int_equal(w->ops->log_read(w->store, log, "one", 60000, 2, &w->arena, &entries, &count, &w->error),
-                         RR_OK);
+        assert_int_equal(
+            w->ops->log_read(w->store, log, "one", 60000, 2, &w->arena, &entries, &count, &w->error), RR_OK);
         assert_int_equal(count, i < 2 ? 2 : 1);
         assert_true(same(entries[0].bytes, text(texts[2 * i])));
     }
-    assert_int_equal(w->ops->log_read(w->store, log, "one", 0, 2, &w->arena, &entries, &count, &w->error), RR_OK);
+    assert_int_equal(w->ops->log_read(w->store, log, "one", 0, 2, &w->arena, &entries, &count, &w->error),
+                     RR_OK);
     assert_int_equal(count, 2);
     assert_true(same(entries[0].bytes, text(texts[0])));
 }
@@ -559,10 +579,13 @@ static void entries_are_appended_with_the_swap_they_belong_to(void **state)
     world *w = *state;
     rr_slice entry = text("{\"alert\":1}");
     rr_log_entry *entries;
-    rr_swap swap = {.key = key(w, "unit"), .value = value(w, "x", 1), .log_key = key(w, "log"), .entries = &entry,
+    rr_swap swap = {.key = key(w, "unit"),
+                    .value = value(w, "x", 1),
+                    .log_key = key(w, "log"),
+                    .entries = &entry,
                     .entry_count = 1};
-    rr_swap guard = {.key = swap.key, .token = token(w, 1), .log_key = swap.log_key, .entries = &entry,
-                     .entry_count = 1};
+    rr_swap guard = {
+        .key = swap.key, .token = token(w, 1), .log_key = swap.log_key, .entries = &entry, .entry_count = 1};
 
     assert_int_equal(swap_one(w, &swap), RR_SWAP_WON);
     assert_int_equal(swap_one(w, &guard), RR_SWAP_WON);
@@ -580,11 +603,13 @@ static rr_slice note(world *w, rr_slice name)
     return got;
 }
 
-static bool set_note(world *w, rr_slice name, const char *expected, const char *to, const rr_store_identity *same_as)
+static bool set_note(world *w, rr_slice name, const char *expected, const char *to,
+                     const rr_store_identity *same_as)
 {
     bool done = true;
 
-    assert_int_equal(w->ops->note_set(w->store, name, text(expected), text(to), 0, same_as, &done, &w->error), RR_OK);
+    assert_int_equal(w->ops->note_set(w->store, name, text(expected), text(to), 0, same_as, &done, &w->error),
+                     RR_OK);
     return done;
 }
 
@@ -646,7 +671,9 @@ static void a_walk_finds_the_units_under_a_prefix_taken_literally(void **state)
     odd = in_arena(w, "wXa?%s", w->prefix + 7);
     make(w, odd);
     for (unsigned i = 0; i < 40; i++) {
-        rr_swap swap = {.key = in_arena(w, "%s%u", w->prefix, i), .value = value(w, "x", i), .parts = &pair,
+        rr_swap swap = {.key = in_arena(w, "%s%u", w->prefix, i),
+                        .value = value(w, "x", i),
+                        .parts = &pair,
                         .part_count = 1};
 
         assert_int_equal(swap_one(w, &swap), RR_SWAP_WON);
@@ -663,8 +690,12 @@ static void a_walk_finds_the_units_under_a_prefix_taken_literally(void **state)
 /* Puts a sorted set under a name, by means of the port alone. */
 static void poison(world *w, rr_slice name)
 {
-    rr_swap swap = {.key = in_arena(w, "%spoisoner-%u", w->prefix, (unsigned)rand()), .value = value(w, "x", 1),
-                    .open = RR_OPEN_ADD, .open_key = name, .open_member = text("m"), .open_score_ms = 1};
+    rr_swap swap = {.key = in_arena(w, "%spoisoner-%u", w->prefix, (unsigned)rand()),
+                    .value = value(w, "x", 1),
+                    .open = RR_OPEN_ADD,
+                    .open_key = name,
+                    .open_member = text("m"),
+                    .open_score_ms = 1};
 
     assert_int_equal(swap_one(w, &swap), RR_SWAP_WON);
 }
@@ -709,8 +740,13 @@ static void a_poisoned_companion_leaves_its_unit_unwritten(void **state)
     rr_side side = {.key = bad, .value = text("S")}, fine = {.key = key(w, "fine"), .value = text("S")};
     rr_pair pair = {text("id"), text("x")};
     rr_swap by_side = {.key = unit, .value = value(w, "x", 1), .sides = &side, .side_count = 1};
-    rr_swap by_log = {.key = unit, .value = value(w, "x", 1), .log_key = bad, .entries = &entry, .entry_count = 1,
-                      .sides = &fine, .side_count = 1};
+    rr_swap by_log = {.key = unit,
+                      .value = value(w, "x", 1),
+                      .log_key = bad,
+                      .entries = &entry,
+                      .entry_count = 1,
+                      .sides = &fine,
+                      .side_count = 1};
     rr_swap by_parts = {.key = unit, .value = value(w, "x", 1), .parts = &pair, .part_count = 1};
     rr_swap alone = {.log_key = bad, .entries = &entry, .entry_count = 1};
 
@@ -730,7 +766,10 @@ static void a_poisoned_companion_leaves_its_unit_unwritten(void **state)
 static void a_poisoned_open_list_leaves_its_unit_unwritten(void **state)
 {
     world *w = *state;
-    rr_swap swap = {.key = key(w, "unit"), .value = value(w, "x", 1), .open = RR_OPEN_ADD, .open_key = key(w, "note"),
+    rr_swap swap = {.key = key(w, "unit"),
+                    .value = value(w, "x", 1),
+                    .open = RR_OPEN_ADD,
+                    .open_key = key(w, "note"),
                     .open_member = text("m")};
 
     assert_int_equal(w->ops->note_put(w->store, swap.open_key, text("a string"), 0, &w->error), RR_OK);
@@ -814,9 +853,15 @@ static void values_parts_and_sides_expire_when_they_should(void **state)
     int64_t at = clock_ms(CLOCK_REALTIME) + 3600000;
     rr_side side = {.key = key(w, "side"), .value = text("S"), .expire_at_ms = at + 1000};
     rr_pair pair = {text("id"), text("x")};
-    rr_swap swap = {.key = key(w, "unit"), .value = value(w, "x", 1), .expire_at_ms = at, .sides = &side,
-                    .side_count = 1, .parts = &pair, .part_count = 1};
-    rr_swap later = {.key = swap.key, .token = token(w, 1), .value = value(w, "y", 2), .expire_at_ms = at + 5};
+    rr_swap swap = {.key = key(w, "unit"),
+                    .value = value(w, "x", 1),
+                    .expire_at_ms = at,
+                    .sides = &side,
+                    .side_count = 1,
+                    .parts = &pair,
+                    .part_count = 1};
+    rr_swap later = {
+        .key = swap.key, .token = token(w, 1), .value = value(w, "y", 2), .expire_at_ms = at + 5};
     rr_swap never = {.key = swap.key, .token = token(w, 2), .value = value(w, "z", 3)};
 
     assert_int_equal(swap_one(w, &swap), RR_SWAP_WON);
@@ -843,8 +888,12 @@ static void a_time_that_is_past_is_the_end_of_the_value(void **state)
 static void the_open_list_is_a_sorted_set_by_time(void **state)
 {
     world *w = *state;
-    rr_swap swap = {.key = key(w, "unit"), .value = value(w, "x", 1), .open = RR_OPEN_ADD, .open_key = key(w, "open"),
-                    .open_member = text("m"), .open_score_ms = INT64_C(1770000000123)};
+    rr_swap swap = {.key = key(w, "unit"),
+                    .value = value(w, "x", 1),
+                    .open = RR_OPEN_ADD,
+                    .open_key = key(w, "open"),
+                    .open_member = text("m"),
+                    .open_score_ms = INT64_C(1770000000123)};
 
     assert_int_equal(swap_one(w, &swap), RR_SWAP_WON);
     assert_string_equal(tell("ZSCORE %s m", name_of(w, "open")), "1770000000123");
@@ -858,14 +907,16 @@ static void the_open_list_is_a_sorted_set_by_time(void **state)
 static void a_list_under_our_prefix_is_never_overwritten(void **state)
 {
     world *w = *state;
-    rr_swap swaps[2] = {{.key = key(w, "list"), .value = value(w, "x", 1)},
-                        {.key = key(w, "list"), .token = token(w, 1), .value = value(w, "x", 2), .partless = true}};
+    rr_swap swaps[2] = {
+        {.key = key(w, "list"), .value = value(w, "x", 1)},
+        {.key = key(w, "list"), .token = token(w, 1), .value = value(w, "x", 2), .partless = true}};
 
     tell("RPUSH %s a b", name_of(w, "list"));
     swap_all(w, swaps, 2);
     assert_int_equal(swaps[0].answer, RR_SWAP_FAILED);
     assert_int_equal(swaps[1].answer, RR_SWAP_FAILED);
-    assert_non_null(strstr(swaps[0].error.text, "holds a list, not a string: another program writes under our prefix"));
+    assert_non_null(
+        strstr(swaps[0].error.text, "holds a list, not a string: another program writes under our prefix"));
     assert_string_equal(tell("LLEN %s", name_of(w, "list")), "2");
 }
 
@@ -875,7 +926,8 @@ static void notes_end_after_their_time_to_live(void **state)
     bool done;
 
     assert_int_equal(w->ops->note_put(w->store, key(w, "a"), text("x"), 60000, &w->error), RR_OK);
-    assert_int_equal(w->ops->note_set(w->store, key(w, "b"), text(""), text("x"), 60000, NULL, &done, &w->error), RR_OK);
+    assert_int_equal(
+        w->ops->note_set(w->store, key(w, "b"), text(""), text("x"), 60000, NULL, &done, &w->error), RR_OK);
     assert_true(atoll(tell("PTTL %s", name_of(w, "a"))) > 50000);
     assert_true(atoll(tell("PTTL %s", name_of(w, "b"))) > 50000);
 }
@@ -989,8 +1041,9 @@ static void a_stopped_server_is_unavailable_at_once_and_comes_back_as_another(vo
     assert_int_equal(load(w, unit).len, 0);
     assert_int_equal(w->ops->identity(w->store, &after, &w->error), RR_OK);
     assert_string_not_equal(before.incarnation, after.incarnation);
-    assert_int_equal(w->ops->note_set(w->store, key(w, "checkpoint"), text(""), text("floor"), 0, &before, &done,
-                                      &w->error), RR_OK);
+    assert_int_equal(w->ops->note_set(w->store, key(w, "checkpoint"), text(""), text("floor"), 0, &before,
+                                      &done, &w->error),
+                     RR_OK);
     assert_false(done);
     make(w, unit);
 }
@@ -1055,9 +1108,20 @@ static rr_status try_open(const char *url, const char *password, rr_error *error
 static void urls_that_cannot_be_read_are_refused_without_the_password(void **state)
 {
     static const char *const urls[] = {
-        "http://x", "redis://", "redis://:secret@", "redis://u:secret@host:port", "redis://u:sec%zzret@host:1",
-        "redis://u:secret@host:70000", "redis://h:1/x", "redis://[::1:1", "unix://relative", "unix:///p?x=1",
-        "unix:///p?db=x", "rediss://u:secret@host", "redis://a%00b@host", "",
+        "http://x",
+        "redis://",
+        "redis://:secret@",
+        "redis://u:secret@host:port",
+        "redis://u:sec%zzret@host:1",
+        "redis://u:secret@host:70000",
+        "redis://h:1/x",
+        "redis://[::1:1",
+        "unix://relative",
+        "unix:///p?x=1",
+        "unix:///p?db=x",
+        "rediss://u:secret@host",
+        "redis://a%00b@host",
+        "",
     };
     (void)state;
 
@@ -1264,6 +1328,7 @@ static int close_redis(void **state)
     return 0;
 }
 
+/* clang-format off */
 #define EACH_STORE                                                                          \
     PROMISE(an_absent_key_loads_as_empty),                                                  \
     PROMISE(a_swap_that_expects_absence_makes_the_unit),                                    \
@@ -1296,6 +1361,7 @@ static int close_redis(void **state)
     PROMISE(a_poisoned_open_list_leaves_its_unit_unwritten),                                \
     PROMISE(poisoned_parts_notes_and_logs_are_refused_by_name)
 
+/* clang-format on */
 #define PROMISE(test) cmocka_unit_test_setup(test, begin_test)
 
 int main(void)
@@ -1323,7 +1389,8 @@ int main(void)
     };
     int failed = cmocka_run_group_tests_name("memory", any_store, open_memory, close_world);
 
-    failed += cmocka_run_group_tests_name("memory behind the faulty wrapper", any_store, open_faulty, close_world);
+    failed +=
+        cmocka_run_group_tests_name("memory behind the faulty wrapper", any_store, open_faulty, close_world);
     failed += cmocka_run_group_tests_name("faults", faults, NULL, NULL);
     if (!rr_server_installed(RR_SERVER_REDIS)) {
         print_message("redis-server is not installed: its store is not tested\n");

@@ -31,7 +31,8 @@ typedef enum rr_start { RR_START_ALL, RR_START_NEW, RR_START_TIME } rr_start;
 /* Options of one consumer, from the configuration. Texts outlive the source. */
 typedef struct rr_source_options {
     const char *url;         /* nats://host:port[,nats://host:port] */
-    const char *stream, *consumer;
+    const char *stream;
+    const char *consumer;    /* NULL: no consumer; the source only publishes */
     const char *filter;      /* subject filter of a consumer that is made; NULL: all */
     const char *user, *password, *token, *credentials_file, *nkey_seed_file; /* NULL: none */
     const char *tls_ca_file, *tls_cert_file, *tls_key_file;

@@ -1,0 +1,162 @@
+/* From a configuration to open ports. */
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "opened.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "ports.h"
+
+static const rr_contract *route(const void *context, rr_slice subject)
+{
+    return rr_source_route(context, subject);
+}
+
+static rr_status name_contracts(rr_opened *opened, rr_error *error)
+{
+    for (size_t k = 0; k < opened->config.contracts.count; k++) {
+        rr_buf text = {0};
+
+        rr_contract_print(&opened->config.contracts.items[k], &text);
+        if (!rr_buf_ok(&text)) {
+            return rr_fail(error, RR_MEMORY, "no memory for the contracts");
+        }
+        opened->contracts[k] = (rr_live_contract){&opened->config.contracts.items[k], rr_buf_view(&text)};
+    }
+    return RR_OK;
+}
+
+static void name_sources(rr_opened *opened)
+{
+    for (size_t k = 0; k < opened->config.source_count; k++) {
+        const rr_source_config *source = &opened->config.sources[k];
+
+        opened->sources[k] = (rr_live_source){.name = rr_slice_of(source->name),
+                                              .stream = rr_slice_of(source->options.stream),
+                                              .batch = source->options.batch == 0 ? 1024 : source->options.batch,
+                                              .dead_letters = source->dead_letters,
+                                              .route = route,
+                                              .context = source};
+    }
+}
+
+rr_status rr_opened_read(rr_opened *opened, const rr_args *args, rr_error *error)
+{
+    rr_problems problems = {0};
+    rr_buf text = {0};
+    rr_status status;
+
+    *opened = (rr_opened){0};
+    status = rr_config_load(rr_args_value(args, "config"), &opened->config, &problems);
+    rr_problems_sort(&problems);
+    rr_problems_print(&problems, &text);
+    fwrite(text.data, 1, text.len, stderr);
+    if (status != RR_OK) {
+        rr_problems_fail(&problems, error);
+        status = error->status == RR_OK ? rr_fail(error, status, "%s cannot be used", rr_args_value(args, "config"))
+                                        : error->status;
+    }
+    rr_buf_fini(&text);
+    rr_problems_fini(&problems);
+    for (size_t k = 0; status == RR_OK && k < opened->config.plugin_count; k++) {
+        status = rr_ports_load(opened->config.plugins[k], error);
+    }
+    if (status != RR_OK) {
+        return status;
+    }
+    rr_log_set_level(opened->config.log_level);
+    opened->sources = calloc(opened->config.source_count + 1, sizeof *opened->sources);
+    opened->channels = calloc(opened->config.channel_count + 1, sizeof *opened->channels);
+    opened->contracts = calloc(opened->config.contracts.count + 1, sizeof *opened->contracts);
+    if (opened->sources == NULL || opened->channels == NULL || opened->contracts == NULL) {
+        return rr_fail(error, RR_MEMORY, "no memory");
+    }
+    name_sources(opened);
+    return name_contracts(opened, error);
+}
+
+static rr_status open_store(rr_opened *opened, rr_store **store, rr_error *error)
+{
+    opened->store_ops = rr_ports_store(opened->config.store_url, error);
+    return opened->store_ops == NULL
+               ? error->status
+               : opened->store_ops->open(opened->config.store_url, &opened->config.store, store, error);
+}
+
+rr_status rr_opened_store(rr_opened *opened, rr_error *error)
+{
+    return open_store(opened, &opened->store, error);
+}
+
+rr_status rr_opened_drain_store(rr_opened *opened, rr_error *error)
+{
+    /* The memory store lives in one handle: alerts are then handed out from the loop. */
+    return strncmp(opened->config.store_url, "memory", 6) == 0 ? RR_OK : open_store(opened, &opened->drain_store, error);
+}
+
+static rr_status open_source(rr_opened *opened, size_t which, const rr_source_options *options, rr_error *error)
+{
+    rr_live_source *source = &opened->sources[which];
+
+    source->ops = rr_ports_source(options->url, error);
+    if (source->ops == NULL) {
+        return error->status;
+    }
+    return source->ops->open(options, &source->source, error) == RR_OK
+               ? RR_OK
+               : rr_error_within(error, "source %s", opened->config.sources[which].name);
+}
+
+rr_status rr_opened_source(rr_opened *opened, size_t which, rr_error *error)
+{
+    return open_source(opened, which, &opened->config.sources[which].options, error);
+}
+
+rr_status rr_opened_publisher(rr_opened *opened, size_t which, rr_error *error)
+{
+    rr_source_options options = opened->config.sources[which].options;
+
+    options.consumer = NULL;
+    return open_source(opened, which, &options, error);
+}
+
+rr_status rr_opened_channels(rr_opened *opened, rr_error *error)
+{
+    for (size_t k = 0; k < opened->config.channel_count; k++) {
+        const rr_channel_config *config = &opened->config.channels[k];
+
+        opened->channels[k].ops = rr_ports_channel(config->kind, error);
+        if (opened->channels[k].ops == NULL ||
+            opened->channels[k].ops->open(&config->options, &opened->channels[k].channel, error) != RR_OK) {
+            return rr_error_within(error, "alert channel %s", config->kind);
+        }
+    }
+    return RR_OK;
+}
+
+void rr_opened_close(rr_opened *opened)
+{
+    for (size_t k = 0; opened->sources != NULL && k < opened->config.source_count; k++) {
+        if (opened->sources[k].source != NULL) {
+            opened->sources[k].ops->close(opened->sources[k].source);
+        }
+    }
+    for (size_t k = 0; opened->channels != NULL && k < opened->config.channel_count; k++) {
+        if (opened->channels[k].channel != NULL) {
+            opened->channels[k].ops->close(opened->channels[k].channel);
+        }
+    }
+    for (size_t k = 0; opened->contracts != NULL && k < opened->config.contracts.count; k++) {
+        free((char *)opened->contracts[k].text.data);
+    }
+    if (opened->store != NULL) {
+        opened->store_ops->close(opened->store);
+    }
+    if (opened->drain_store != NULL) {
+        opened->store_ops->close(opened->drain_store);
+    }
+    free(opened->sources);
+    free(opened->channels);
+    free(opened->contracts);
+    rr_config_fini(&opened->config);
+}

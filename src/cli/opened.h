@@ -1,0 +1,31 @@
+/* What a configuration names, opened: store, sources, channels. */
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef RR_OPENED_H
+#define RR_OPENED_H
+
+#include "cli.h"
+#include "config.h"
+#include "live.h"
+
+typedef struct rr_opened {
+    rr_config config;
+    const rr_store_ops *store_ops;
+    rr_store *store, *drain_store;
+    rr_live_source *sources; /* config.source_count; those opened have a `source` */
+    rr_live_channel *channels;
+    rr_live_contract *contracts; /* config.contracts.count */
+} rr_opened;
+
+/* Reads the file of --config; prints its problems on standard error. Nothing is opened. Close it after any answer. */
+rr_status rr_opened_read(rr_opened *opened, const rr_args *args, rr_error *error);
+
+/* Each connects, waiting for nothing. */
+rr_status rr_opened_store(rr_opened *opened, rr_error *error);
+rr_status rr_opened_drain_store(rr_opened *opened, rr_error *error);
+rr_status rr_opened_source(rr_opened *opened, size_t which, rr_error *error);
+rr_status rr_opened_publisher(rr_opened *opened, size_t which, rr_error *error); /* a source that only publishes */
+rr_status rr_opened_channels(rr_opened *opened, rr_error *error);
+
+void rr_opened_close(rr_opened *opened);
+
+#endif

@@ -1,0 +1,204 @@
+/* `reconciler run`: the daemon. */
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+
+#include "opened.h"
+
+static atomic_int stop;
+
+static void on_signal(int signal)
+{
+    (void)signal;
+    atomic_store(&stop, 1);
+}
+
+static void catch_signals(void)
+{
+    struct sigaction action = {.sa_handler = on_signal};
+
+    sigaction(SIGTERM, &action, NULL);
+    sigaction(SIGINT, &action, NULL);
+    signal(SIGPIPE, SIG_IGN);
+}
+
+static int64_t now_us(void)
+{
+    struct timespec now;
+
+    clock_gettime(CLOCK_REALTIME, &now);
+    return (int64_t)now.tv_sec * 1000000 + now.tv_nsec / 1000;
+}
+
+static void talk(rr_talk level, const char *text)
+{
+    static const rr_log_level levels[] = {RR_LOG_ERROR, RR_LOG_WARNING, RR_LOG_INFO};
+
+    rr_log(levels[level], "%s", text);
+}
+
+/* At the start a server may not be there yet: say so once, and try again until it is. */
+static rr_status patiently(rr_opened *opened, rr_status (*open)(rr_opened *, size_t, rr_error *), size_t which,
+                           rr_error *error)
+{
+    bool told = false;
+
+    for (;;) {
+        rr_status status = open(opened, which, error);
+        struct timespec wait = {0, 250000000};
+
+        if (status != RR_UNAVAILABLE || atomic_load(&stop) != 0) {
+            return status;
+        }
+        if (!told) {
+            rr_log(RR_LOG_WARNING, "waiting for a server: %s", error->text);
+            told = true;
+        }
+        nanosleep(&wait, NULL);
+    }
+}
+
+static rr_status open_store(rr_opened *opened, size_t which, rr_error *error)
+{
+    (void)which;
+    return rr_opened_store(opened, error);
+}
+
+static rr_status open_drain_store(rr_opened *opened, size_t which, rr_error *error)
+{
+    (void)which;
+    return rr_opened_drain_store(opened, error);
+}
+
+static rr_status open_channels(rr_opened *opened, size_t which, rr_error *error)
+{
+    (void)which;
+    return rr_opened_channels(opened, error);
+}
+
+/* A side output that nobody stores is a loss. */
+static rr_status check_dead_letters(const rr_opened *opened, size_t which, rr_error *error)
+{
+    const rr_live_source *source = &opened->sources[which];
+    char subject[512], stream[256];
+    rr_status status;
+
+    snprintf(subject, sizeof subject, "%s.contract.stream.1", source->dead_letters);
+    status = source->ops->bound(source->source, rr_slice_of(subject), stream, error);
+    if (status == RR_OK && stream[0] == '\0') {
+        return rr_fail(error, RR_CONFIG,
+                       "source %s: no stream keeps the dead letters on %s.>; make one, e.g. "
+                       "`nats stream add DEAD --subjects '%s.>'`, since what nobody stores is lost",
+                       opened->config.sources[which].name, source->dead_letters, source->dead_letters);
+    }
+    return status;
+}
+
+static rr_status open_all(rr_opened *opened, bool observe, rr_error *error)
+{
+    rr_status status;
+
+    if (observe) {
+        opened->config.store_url = "memory:";
+    }
+    status = patiently(opened, open_store, 0, error);
+    if (status == RR_OK && !observe) {
+        status = patiently(opened, open_drain_store, 0, error);
+    }
+    if (status == RR_OK && !observe) {
+        status = patiently(opened, open_channels, 0, error);
+    }
+    for (size_t k = 0; k < opened->config.source_count && status == RR_OK; k++) {
+        status = patiently(opened, rr_opened_source, k, error);
+        if (status == RR_OK && !observe) {
+            status = check_dead_letters(opened, k, error);
+        }
+    }
+    return status;
+}
+
+static void say_totals(const rr_live_totals *totals)
+{
+    rr_buf text = {0};
+
+    rr_buf_format(&text, "left: %llu delivered (%llu again), %llu acknowledged, %llu dead letters, %llu alerts sent;",
+                  (unsigned long long)totals->deliveries, (unsigned long long)totals->redeliveries,
+                  (unsigned long long)totals->acknowledged, (unsigned long long)totals->dead_letters,
+                  (unsigned long long)totals->alerts_sent);
+    for (int k = 0; k < RR_VERDICT_COUNT; k++) {
+        rr_buf_format(&text, " %s %llu", rr_verdict_word((rr_verdict)k), (unsigned long long)totals->verdicts[k]);
+    }
+    rr_buf_format(&text, "; swaps won %llu, lost %llu, unknown %llu, failed %llu; our own disorder %llu; outages %llu",
+                  (unsigned long long)totals->batch.won, (unsigned long long)totals->batch.lost,
+                  (unsigned long long)totals->batch.unknown, (unsigned long long)totals->batch.failed,
+                  (unsigned long long)totals->batch.disorder, (unsigned long long)totals->outages);
+    rr_log(RR_LOG_INFO, "%.*s", (int)text.len, text.data == NULL ? "" : text.data);
+    rr_buf_fini(&text);
+}
+
+static rr_status serve(rr_opened *opened, const rr_args *args, rr_error *error)
+{
+    bool observe = rr_args_flag(args, "observe");
+    rr_live_options options = {.store_ops = opened->store_ops,
+                               .store = opened->store,
+                               .drain_store = opened->drain_store,
+                               .prefix = rr_slice_of(opened->config.prefix),
+                               .sources = opened->sources,
+                               .source_count = opened->config.source_count,
+                               .contracts = opened->contracts,
+                               .contract_count = opened->config.contracts.count,
+                               .channels = opened->channels,
+                               .channel_count = observe ? 0 : opened->config.channel_count,
+                               .observe = observe,
+                               .accept_contracts = rr_args_flag(args, "accept-contracts"),
+                               .until_idle = rr_args_flag(args, "until-idle"),
+                               .drain_timeout_ms = opened->config.drain_timeout_ms,
+                               .stop = &stop,
+                               .now_us = now_us,
+                               .talk = talk};
+    rr_live_totals totals = {0};
+    rr_status status;
+
+    rr_log(RR_LOG_INFO, "running: %zu contracts, %zu sources", options.contract_count, options.source_count);
+    status = rr_live_run(&options, &totals, error);
+    say_totals(&totals);
+    return status;
+}
+
+static int run(const rr_args *args)
+{
+    rr_opened opened;
+    rr_error error = {0};
+    rr_status status = rr_opened_read(&opened, args, &error);
+
+    catch_signals();
+    if (status == RR_OK) {
+        status = open_all(&opened, rr_args_flag(args, "observe"), &error);
+    }
+    if (status == RR_OK) {
+        status = serve(&opened, args, &error);
+    } else if (atomic_load(&stop) != 0) {
+        status = RR_OK; /* told to leave while waiting for a server */
+    }
+    rr_opened_close(&opened);
+    return status == RR_OK ? RR_EXIT_DONE : rr_cli_fail(args, &error);
+}
+
+static const rr_cli_option options[] = {
+    {.name = "config", .letter = 'c', .argument = "FILE", .required = true, .help = "the configuration, in YAML"},
+    {.name = "accept-contracts", .help = "take contracts whose text differs from the stored ones"},
+    {.name = "observe", .help = "decide everything in memory; store and acknowledge nothing"},
+    {.name = "until-idle", .help = "leave when every record there is has been settled"},
+    RR_CLI_END,
+};
+
+const rr_command rr_command_run = {
+    .name = "run",
+    .summary = "attach to the streams and keep the right value of every cell",
+    .options = options,
+    .details = "SIGTERM or SIGINT: what is under way is finished, and it leaves with 0.\n"
+               "Where a server is away it waits and goes on by itself.\n",
+    .run = run,
+};
