@@ -1,5 +1,5 @@
 /* What a compare-and-swap costs: swaps against a private redis-server beside pipelined plain SETs of the same
- * bytes, and against the memory store. Takes some seconds. Rates of this machine; only the ratio says something. */
+ * bytes, and against the memory store. Takes some seconds; only the ratios say something. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <hiredis/hiredis.h>
 #include <stdio.h>

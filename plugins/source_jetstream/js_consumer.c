@@ -245,6 +245,13 @@ static rr_status look_at_stream(rr_source *source, rr_error *error)
     return RR_OK;
 }
 
+rr_status rr_js_check(rr_source *source, const jsConsumerConfig *config, rr_error *error)
+{
+    rr_status done = look_at_stream(source, error);
+
+    return done != RR_OK || config == NULL ? done : check(source, config, error);
+}
+
 rr_status rr_js_bind(rr_source *source, rr_error *error)
 {
     const rr_source_options *options = &source->options;

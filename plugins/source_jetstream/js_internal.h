@@ -53,6 +53,13 @@ struct rr_source {
 /* js_consumer.c: stream and consumer as they must be; also fills in filter and work_queue. */
 rr_status rr_js_bind(rr_source *source, rr_error *error);
 
+/* The stream and, where config is not NULL, the consumer against what bind asks of them. CONFIG: it would refuse them. */
+rr_status rr_js_check(rr_source *source, const jsConsumerConfig *config, rr_error *error);
+
+/* js_survey.c */
+rr_status rr_js_survey(const rr_source_options *options, rr_slice dead_letter, rr_source_survey *survey,
+                       rr_error *error);
+
 /* "consumer C of stream S" before the text. Returns error->status. */
 rr_status rr_js_within(const rr_source *source, rr_error *error);
 

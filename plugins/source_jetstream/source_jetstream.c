@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { CLOSE_FLUSH_MS = 1000 };
+enum { CLOSE_FLUSH_MS = 1000, QUIET_MS = 20 };
 
 rr_status rr_js_connect(rr_source *source, rr_error *error)
 {
@@ -197,18 +197,15 @@ static rr_status js_progress(rr_source *source, const rr_delivery *deliveries, s
     return sent(source, status, "signal progress", error);
 }
 
-/* What came to the inbox and was not handed out, up to the last message that the server sends us: a drain ends our
- * interest first. */
+/* What came to the inbox and was not handed out. The pulls outstanding are finite, so it runs dry; what comes after the
+ * last look waits for ack_wait. Then our interest ends. (A drain of cnats would be exact, but runs a thread of its own
+ * that may outlive the connection.) */
 static natsMsg **collect_rest(rr_source *source, size_t *count)
 {
     int64_t until_ms = rr_nats_now_ms() + CLOSE_FLUSH_MS;
     natsMsg **rest = NULL, **grown, *message = NULL;
 
-    natsSubscription_Drain(source->sub);
-    while (natsSubscription_IsValid(source->sub) && rr_nats_now_ms() < until_ms) {
-        if (natsSubscription_NextMsg(&message, source->sub, 10) != NATS_OK) {
-            continue;
-        }
+    while (rr_nats_now_ms() < until_ms && natsSubscription_NextMsg(&message, source->sub, QUIET_MS) == NATS_OK) {
         grown = natsMsg_GetReply(message) == NULL ? NULL : reallocarray(rest, *count + 1, sizeof *rest);
         if (grown == NULL) {
             natsMsg_Destroy(message);
@@ -217,6 +214,7 @@ static natsMsg **collect_rest(rr_source *source, size_t *count)
         rest = grown;
         rest[(*count)++] = message;
     }
+    natsSubscription_Unsubscribe(source->sub);
     return rest;
 }
 
@@ -339,6 +337,7 @@ const rr_source_ops rr_source_jetstream_ops = {
     .info = js_info,
     .flush = js_flush,
     .replay = rr_js_replay,
+    .survey = rr_js_survey,
 };
 
 #ifdef RR_PLUGIN_SHARED

@@ -1,4 +1,4 @@
-/* The store port over tables in memory. A swap first gets all the room it needs; the writing then cannot fail. */
+/* The store port over tables in memory. A swap first gets all its room; then writing cannot fail. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "store_memory.h"
 
@@ -648,6 +648,26 @@ static rr_status memory_scan(rr_store *store, rr_slice prefix, bool (*each)(void
     return RR_OK;
 }
 
+static rr_status memory_survey(const char *url, const rr_store_options *options, rr_slice prefix,
+                               rr_store_survey *survey, rr_error *error)
+{
+    (void)url;
+    (void)options;
+    (void)prefix;
+    (void)error;
+    *survey = (rr_store_survey){.server = "the memory of this process",
+                                .too_old = RR_NO,
+                                .cluster = RR_NO,
+                                .replica = RR_NO,
+                                .log = RR_NO,
+                                .snapshots = RR_NO,
+                                .used_memory = RR_NOT_TOLD,
+                                .eviction = "noeviction",
+                                .lazy_expire = RR_YES,
+                                .functions = RR_YES};
+    return RR_OK;
+}
+
 const rr_store_ops rr_store_memory_ops = {
     .scheme = "memory",
     .open = memory_open,
@@ -662,4 +682,5 @@ const rr_store_ops rr_store_memory_ops = {
     .note_put = memory_note_put,
     .identity = memory_identity,
     .scan = memory_scan,
+    .survey = memory_survey,
 };

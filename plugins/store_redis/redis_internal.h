@@ -33,6 +33,10 @@ rr_status rr_redis_swap(rr_store *store, rr_swap *swaps, size_t count, rr_arena 
 rr_status rr_redis_read_parts(rr_store *store, rr_parts_read *reads, size_t count, rr_arena *arena,
                               rr_error *error);
 
+/* redis_survey.c */
+rr_status rr_redis_survey(const char *url, const rr_store_options *options, rr_slice prefix, rr_store_survey *survey,
+                          rr_error *error);
+
 /* Writes the head of a call to a function: its name and how many keys follow; `args` come behind the keys. */
 void rr_call_head(rr_buf *out, const char *function, size_t keys, size_t args);
 

@@ -148,8 +148,8 @@ static bool may_pass(const redisReply *reply)
 {
     /* clang-format off */
     static const char *const words[] = {
-        "LOADING", "OOM", "READONLY", "MISCONF", "NOREPLICAS", "BUSY", "MASTERDOWN", "CLUSTERDOWN", "TRYAGAIN",
-        "UNKILLABLE", "ERR max number of clients", "ERR Function not found",
+        "LOADING", "OOM", "READONLY", "MISCONF", "NOREPLICAS", "BUSY", "MASTERDOWN", "CLUSTERDOWN",
+        "TRYAGAIN", "UNKILLABLE", "ERR max number of clients", "ERR Function not found",
     };
     /* clang-format on */
 
@@ -182,8 +182,7 @@ static void command(rr_buf *out, size_t count, ...)
     va_end(words);
 }
 
-/* Sends what is in `out` and receives one reply, which is not an error. */
-static rr_status exchange(rr_link *link, redisReply **reply, rr_error *error)
+rr_status rr_link_exchange(rr_link *link, redisReply **reply, rr_error *error)
 {
     rr_status status;
 
@@ -191,7 +190,14 @@ static rr_status exchange(rr_link *link, redisReply **reply, rr_error *error)
     status = rr_buf_ok(&link->out) ? send_all(link, rr_buf_view(&link->out), error)
                                    : rr_link_fail(link, RR_MEMORY, error, "memory ran out");
     rr_buf_clear(&link->out);
-    status = status == RR_OK ? receive(link, reply, error) : status;
+    return status == RR_OK ? receive(link, reply, error) : status;
+}
+
+/* The same where an error is a failure. */
+static rr_status exchange(rr_link *link, redisReply **reply, rr_error *error)
+{
+    rr_status status = rr_link_exchange(link, reply, error);
+
     if (status == RR_OK && (*reply)->type == REDIS_REPLY_ERROR) {
         status =
             rr_link_fail(link, may_pass(*reply) ? RR_UNAVAILABLE : RR_CONFIG, error, "%s", (*reply)->str);
@@ -306,6 +312,9 @@ static rr_status greet(rr_link *link, rr_error *error)
     rr_status status = log_in(link, error);
 
     status = status == RR_OK ? choose_db(link, error) : status;
+    if (link->looking) {
+        return status;
+    }
     status = status == RR_OK ? check_server(link, error) : status;
     return status == RR_OK ? load_functions(link, error) : status;
 }

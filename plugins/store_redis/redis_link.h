@@ -23,6 +23,7 @@ typedef struct rr_link_functions {
 typedef struct rr_link {
     rr_redis_url url;
     int timeout_ms;
+    bool looking;          /* a connection only says who we are: any server will do, and no functions are loaded */
     redisContext *context; /* NULL: not connected */
     int64_t deadline_ms;   /* of the op at work, by the monotonic clock */
     rr_buf out;            /* commands of the op at work */
@@ -57,6 +58,9 @@ rr_status rr_link_ask(rr_link *link, rr_flight *flights, size_t count, rr_flight
 
 /* The same for the one command in `out`. */
 rr_status rr_link_ask_one(rr_link *link, rr_flight_take *take, void *context, rr_error *error);
+
+/* Sends the one command in `out`, empties it, and receives its reply, which may be an error and is to be freed. */
+rr_status rr_link_exchange(rr_link *link, redisReply **reply, rr_error *error);
 
 void rr_link_drop(rr_link *link);
 

@@ -1,4 +1,4 @@
-/* The store port over one connection to Redis: opening, loads, logs, notes, walks. Swaps and parts: next door. */
+/* The store port over one connection to Redis: all ops but swaps and reads of parts. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "store_redis.h"
 
@@ -493,4 +493,5 @@ const rr_store_ops rr_store_redis_ops = {
     .note_put = redis_note_put,
     .identity = redis_identity,
     .scan = redis_scan,
+    .survey = rr_redis_survey,
 };

@@ -18,7 +18,7 @@ static bool parse_window(const char *text, rr_window *window)
 static rr_status get(rr_opened *opened, const rr_args *args, rr_error *error)
 {
     const char *window = rr_args_value(args, "window"), *version = rr_args_value(args, "metric-version");
-    rr_cells_filter filter = {.business_key = rr_slice_of(args->operands[1]), .has_key = true};
+    rr_listing_filter filter = {.business_key = rr_slice_of(args->operands[1]), .has_key = true};
     const rr_contract *contract = rr_contracts_find(&opened->config.contracts, rr_slice_of(args->operands[0]));
     uint64_t printed = 0;
     rr_status status;

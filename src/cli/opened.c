@@ -33,6 +33,7 @@ static void name_sources(rr_opened *opened)
 
         opened->sources[k] = (rr_live_source){.name = rr_slice_of(source->name),
                                               .stream = rr_slice_of(source->options.stream),
+                                              .consumer = rr_slice_of(source->options.consumer),
                                               .batch = source->options.batch == 0 ? 1024 : source->options.batch,
                                               .dead_letters = source->dead_letters,
                                               .route = route,

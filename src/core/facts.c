@@ -79,7 +79,7 @@ static void put_register(char **at, const rr_register *reg)
     rr_wire_put_version(at, reg->untargeted);
     rr_wire_put_version(at, reg->targeted);
     if (rr_version_is_set(reg->targeted)) {
-        rr_wire_put_byte(at, (uint8_t)(reg->named_count << 1 | reg->named_none));
+        rr_wire_put_byte(at, reg->named_count);
         rr_wire_put_slice(at, reg->named);
     }
 }
@@ -298,11 +298,16 @@ static void check_named(rr_wire *in, const rr_contract *contract, const rr_regis
     rr_wire named = rr_wire_over(reg->named);
 
     for (unsigned k = 0; k < reg->named_count; k++) {
-        get_values(&named, contract);
+        rr_slice content = rr_wire_get_slice(&named);
+        rr_slice values = {content.data + 1, content.len - 1};
+
+        if (named.failed || content.len == 0 || (uint8_t)content.data[0] >= RR_RESULT_COUNT ||
+            (values.len != 0 && !rr_values_check(contract, values))) {
+            in->failed = true;
+            return;
+        }
     }
-    if (named.failed || named.at != named.end || reg->named_count > RR_LIMIT_NAMED_VALUES) {
-        in->failed = true;
-    }
+    in->failed |= named.failed || named.at != named.end || reg->named_count > RR_REGISTER_NAMED_MAX;
 }
 
 static void get_register(rr_wire *in, const rr_contract *contract, rr_register *reg)
@@ -312,10 +317,7 @@ static void get_register(rr_wire *in, const rr_contract *contract, rr_register *
     reg->untargeted = rr_wire_get_version(in);
     reg->targeted = rr_wire_get_version(in);
     if (rr_version_is_set(reg->targeted)) {
-        uint8_t names = rr_wire_get_byte(in);
-
-        reg->named_none = names & 1;
-        reg->named_count = names >> 1;
+        reg->named_count = rr_wire_get_byte(in);
         reg->named = rr_wire_get_slice(in);
         if (!in->failed) {
             check_named(in, contract, reg);

@@ -23,15 +23,17 @@ typedef struct rr_assertion {
     rr_slice values;
 } rr_assertion;
 
+/* Withdrawals that name no values, or those held, are always told apart: one a status. */
+enum { RR_REGISTER_NAMED_MAX = RR_LIMIT_NAMED_VALUES + 2 * RR_RESULT_COUNT };
+
 /* Section 5; with the withdrawals of section 6. */
 typedef struct rr_register {
     rr_assertion newest;
     rr_version contradicted; /* the newest version under which two contents came; not set: none */
     rr_version untargeted;   /* the newest untargeted withdrawal */
     rr_version targeted;     /* the newest version named by targeted withdrawals */
-    bool named_none;         /* one of them names no values */
-    uint8_t named_count;     /* values that the others name, each once */
-    rr_slice named;          /* one after the other, each behind its length as a varint */
+    uint8_t named_count;     /* different contents of these withdrawals: ... */
+    rr_slice named;          /* ... each a status and the values that it names, or none, behind a length as a varint */
 } rr_register;
 
 /* Section 7: what one delta identity did, as addressed to one window. */

@@ -89,23 +89,19 @@ rr_first rr_register_take_cumulative(rr_register *reg, const rr_contract *contra
 
 /* ---- section 6 ---- */
 
-static bool names(const rr_register *reg, rr_slice values)
+/* A targeted withdrawal of this very version names these values, or none. */
+static bool validly_named(const rr_register *reg, rr_version version, rr_slice values)
 {
     rr_wire named = rr_wire_over(reg->named);
 
-    for (unsigned k = 0; k < reg->named_count; k++) {
-        if (rr_slice_equal(rr_wire_get_slice(&named), values)) {
+    for (unsigned k = 0; k < reg->named_count && rr_version_compare(reg->targeted, version) == 0; k++) {
+        rr_slice content = rr_wire_get_slice(&named);
+
+        if (content.len == 1 || rr_slice_equal((rr_slice){content.data + 1, content.len - 1}, values)) {
             return true;
         }
     }
     return false;
-}
-
-/* A targeted withdrawal of this very version names these values, or none. */
-static bool validly_named(const rr_register *reg, rr_version version, rr_slice values)
-{
-    return rr_version_is_set(reg->targeted) && rr_version_compare(reg->targeted, version) == 0 &&
-           (reg->named_none || names(reg, values));
 }
 
 static bool named_at_all(const rr_register *reg, rr_version version)
@@ -161,36 +157,43 @@ static rr_first take_assertion(rr_register *reg, const rr_record *record)
 /* True if this withdrawal of reg->targeted was received before. */
 static bool withdrawal_seen(const rr_register *reg, const rr_record *record)
 {
-    if (!named_at_all(reg, record->retracts_version)) {
-        return false;
+    rr_wire named = rr_wire_over(reg->named);
+
+    for (unsigned k = 0; k < reg->named_count && named_at_all(reg, record->retracts_version); k++) {
+        rr_slice content = rr_wire_get_slice(&named);
+
+        if ((uint8_t)content.data[0] == record->status &&
+            rr_slice_equal((rr_slice){content.data + 1, content.len - 1}, record->values)) {
+            return true;
+        }
     }
-    return record->has_values ? names(reg, record->values) : reg->named_none;
+    return false;
 }
 
-/* False: there are too many different values already (limits). */
-static bool add_withdrawal(rr_register *reg, const rr_record *record, rr_arena *scratch)
+/* False: there are too many different ones already (limits); `valid` ones always have room. */
+static bool add_withdrawal(rr_register *reg, const rr_record *record, bool valid, rr_arena *scratch)
 {
     char *bytes, *at;
 
     if (!named_at_all(reg, record->retracts_version)) {
         reg->targeted = record->retracts_version;
-        reg->named_none = false;
         reg->named_count = 0;
         reg->named = (rr_slice){NULL, 0};
     }
-    if (!record->has_values) {
-        reg->named_none = true;
-        return true;
-    }
-    if (reg->named_count == RR_LIMIT_NAMED_VALUES) {
+    if (reg->named_count >= (valid ? RR_REGISTER_NAMED_MAX : RR_LIMIT_NAMED_VALUES)) {
         return false;
     }
-    bytes = at = rr_arena_take(scratch, reg->named.len + RR_WIRE_VARINT_MAX + record->values.len);
+    bytes = at = rr_arena_take(scratch, reg->named.len + RR_WIRE_VARINT_MAX + 1 + record->values.len);
     if (reg->named.len != 0) {
         memcpy(at, reg->named.data, reg->named.len);
         at += reg->named.len;
     }
-    rr_wire_put_slice(&at, record->values);
+    rr_wire_put_varint(&at, 1 + record->values.len);
+    rr_wire_put_byte(&at, (uint8_t)record->status);
+    if (record->values.len != 0) {
+        memcpy(at, record->values.data, record->values.len);
+        at += record->values.len;
+    }
     reg->named = (rr_slice){bytes, (size_t)(at - bytes)};
     reg->named_count++;
     return true;
@@ -205,18 +208,14 @@ static rr_first withdraw_newest(rr_register *reg, const rr_record *record, rr_ar
 
     if (names_others) {
         first = contradicts(RR_ALERT_RETRACTION_MISMATCH, record->retracts_version);
-        first.grew = !seen && add_withdrawal(reg, record, scratch);
+        first.grew = !seen && add_withdrawal(reg, record, false, scratch);
         return first;
     }
     if (seen) {
         return say(RR_VERDICT_DUPLICATE, record->retracts_version);
     }
-    if (!add_withdrawal(reg, record, scratch)) {
-        /* No room to tell the values apart, but they are those held: as if it named none. */
-        reg->named_none = true;
-    }
     first = say(RR_VERDICT_APPLIED, record->retracts_version);
-    first.grew = true;
+    first.grew = add_withdrawal(reg, record, true, scratch);
     first.is_new = stood;
     return first;
 }
@@ -230,7 +229,7 @@ static rr_first take_targeted(rr_register *reg, const rr_record *record, rr_aren
     if (rr_version_compare(version, rr_register_known(reg)) < 0) {
         first = say(RR_VERDICT_ABSORBED, version);
         first.grew = rr_version_compare(version, reg->targeted) >= 0 && !withdrawal_seen(reg, record) &&
-                     add_withdrawal(reg, record, scratch);
+                     add_withdrawal(reg, record, !record->has_values, scratch);
         return first;
     }
     if (rr_version_is_set(reg->newest.version) && rr_version_compare(version, reg->newest.version) == 0) {
@@ -240,7 +239,7 @@ static rr_first take_targeted(rr_register *reg, const rr_record *record, rr_aren
         return say(RR_VERDICT_DUPLICATE, version);
     }
     again = named_at_all(reg, version);
-    if (!add_withdrawal(reg, record, scratch)) {
+    if (!add_withdrawal(reg, record, !record->has_values, scratch)) {
         return contradicts(RR_ALERT_RETRACTION_MISMATCH, version);
     }
     first = say(RR_VERDICT_APPLIED, version);

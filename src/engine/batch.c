@@ -22,6 +22,7 @@ typedef struct unit {
     rr_slice value;     /* as loaded */
     rr_unit facts;
     bool all_parts;     /* the join asked for them */
+    bool had_parts;     /* parts stand beside the value as loaded */
     bool grew;
     rr_conflict_set open_before;
     char token[RR_TOKEN_LEN]; /* of the swap that is under way or was */
@@ -258,8 +259,20 @@ static rr_status open_unit(rr_batch *batch, unit *u, rr_error *error)
         *error = why;
         return status;
     }
-    u->state = u->facts.spilled ? UNIT_PARTS : UNIT_JOIN;
+    u->had_parts = u->facts.spilled;
+    u->state = u->had_parts ? UNIT_PARTS : UNIT_JOIN;
     return RR_OK;
+}
+
+/* A STALE record that arrived before the held one in the same stream is not the producer's doing. */
+static bool is_own_disorder(const rr_batch *batch, const unit *u, const rr_item *item)
+{
+    const rr_record *record = item->record;
+
+    return item->outcome.verdict == RR_VERDICT_STALE &&
+           (batch->options.again ||
+            (record->stream_sequence != 0 && record->stream_sequence < u->facts.stream_sequence &&
+             rr_slice_equal(record->stream, u->facts.stream)));
 }
 
 /* Joins all records of the unit. */
@@ -284,9 +297,7 @@ static rr_status join_unit(rr_batch *batch, unit *u, rr_error *error)
             u->state = UNIT_PARTS;
             return rr_stored_read(&u->facts, u->contract, u->value, &batch->arena, error);
         }
-        if (item->outcome.verdict == RR_VERDICT_STALE && item->record->stream_sequence != 0 &&
-            item->record->stream_sequence < u->facts.stream_sequence &&
-            rr_slice_equal(item->record->stream, u->facts.stream)) {
+        if (is_own_disorder(batch, u, item)) {
             batch->counts.disorder++;
             item->outcome.alerts &= ~(rr_alert_set)RR_BIT(RR_ALERT_STALE_OVERWRITE);
         }
@@ -444,7 +455,7 @@ static bool put_entries(rr_batch *batch, const unit *u, rr_swap *swap, int64_t n
     for (size_t k = u->first_item; k != SIZE_MAX; k = batch->items[k].next) {
         const rr_item *item = &batch->items[k];
 
-        if (!rr_decision_due(&item->outcome)) {
+        if (!rr_decision_due(&item->outcome) || (batch->options.again && item->outcome.alerts == 0)) {
             continue;
         }
         if (batch->logged >= RR_LIMIT_BATCH_ALERTS) {
@@ -594,7 +605,7 @@ static bool put_value(rr_batch *batch, unit *u, rr_swap *swap, int64_t now_us)
 /* True if there is anything to store for the unit. */
 static bool prepare_swap(rr_batch *batch, unit *u, rr_swap *swap, int64_t now_us, bool *failed)
 {
-    *swap = (rr_swap){.key = u->key, .token = rr_value_token(u->value)};
+    *swap = (rr_swap){.key = u->key, .token = rr_value_token(u->value), .partless = !u->had_parts};
     if (!put_entries(batch, u, swap, now_us) || (u->grew && !put_value(batch, u, swap, now_us))) {
         *failed = true;
         return false;
@@ -653,6 +664,10 @@ static void take_answer(rr_batch *batch, unit *u, rr_swap *swap)
         break;
     case RR_SWAP_UNKNOWN:
         batch->counts.unknown++;
+        if (swap->error.status != RR_OK) {
+            give_up(batch, u, &swap->error); /* the server began and failed: trying again will not heal it */
+            break;
+        }
         u->unanswered = u->grew;
         u->all_parts = false;
         u->state = UNIT_LOAD;

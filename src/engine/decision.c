@@ -57,6 +57,23 @@ rr_slice rr_decision_write(const rr_item *item, int64_t now_us, rr_buf *text, rr
     return kept(text, arena);
 }
 
+rr_slice rr_decision_write_notice(rr_alert alert, rr_slice source, rr_slice stream, rr_slice why, int64_t now_us,
+                                  rr_buf *text, rr_arena *arena)
+{
+    char time[RR_TIME_TEXT_MAX];
+
+    rr_buf_clear(text);
+    rr_buf_text(text, "{\"at\":\"");
+    rr_buf_put(text, time, rr_time_print(now_us, time));
+    rr_buf_text(text, "\",\"contract\":\"\",\"alerts\":");
+    rr_alerts_json(text, RR_BIT(alert));
+    put_string(text, "source", source);
+    put_string(text, "of_stream", stream);
+    put_string(text, "text", why);
+    rr_buf_char(text, '}');
+    return kept(text, arena);
+}
+
 rr_slice rr_engine_key(rr_slice prefix, const char *kind, rr_slice name, rr_buf *text, rr_arena *arena)
 {
     rr_buf_clear(text);

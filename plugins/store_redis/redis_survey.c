@@ -1,0 +1,358 @@
+/* A look at a Redis server, also at one that will not do: what INFO and CONFIG tell, whether our functions run, and what
+ * this user may do. Permissions are tried inside a transaction that is discarded: Redis checks a command when it is
+ * queued, so nothing is done. */
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "redis_internal.h"
+
+enum { WORDS_MAX = 8, TIMEOUT_MS = 2000, OLDEST_MAJOR = 7 };
+
+typedef struct look {
+    rr_link link;
+    char *info; /* all of INFO; NULL: not told */
+    rr_store_survey *survey;
+} look;
+
+/* ---- asking ---- */
+
+static rr_status ask(look *at, redisReply **reply, const char *const *words, rr_error *error)
+{
+    size_t count = 0;
+
+    while (words[count] != NULL) {
+        count++;
+    }
+    rr_resp_command(&at->link.out, count);
+    for (size_t i = 0; i < count; i++) {
+        rr_resp_text(&at->link.out, words[i]);
+    }
+    return rr_link_exchange(&at->link, reply, error);
+}
+
+#define ASK(at, reply, error, ...) ask(at, reply, (const char *const[]){__VA_ARGS__, NULL}, error)
+
+static bool is_error(const redisReply *reply)
+{
+    return reply->type == REDIS_REPLY_ERROR;
+}
+
+static bool begins(const redisReply *reply, const char *word)
+{
+    return reply->str != NULL && strncmp(reply->str, word, strlen(word)) == 0;
+}
+
+/* ---- INFO and CONFIG ---- */
+
+/* What follows `name:` at the start of a line of INFO. False: it is not there. */
+static bool info_text(const look *at, const char *name, char *text, size_t room)
+{
+    size_t len = strlen(name);
+    const char *found = at->info;
+
+    text[0] = '\0';
+    while (found != NULL && (found = strstr(found, name)) != NULL) {
+        if (found[len] == ':' && (found == at->info || found[-1] == '\n')) {
+            snprintf(text, room, "%.*s", (int)strcspn(found + len + 1, "\r\n"), found + len + 1);
+            return true;
+        }
+        found += len;
+    }
+    return false;
+}
+
+static int64_t info_number(const look *at, const char *name)
+{
+    char text[32];
+
+    return info_text(at, name, text, sizeof text) ? strtoll(text, NULL, 10) : RR_NOT_TOLD;
+}
+
+static rr_known info_flag(const look *at, const char *name)
+{
+    int64_t number = info_number(at, name);
+
+    return number == RR_NOT_TOLD ? RR_UNKNOWN : rr_known_of(number != 0);
+}
+
+static void take_info(look *at)
+{
+    rr_store_survey *survey = at->survey;
+    char version[32], role[16];
+
+    if (info_text(at, "redis_version", version, sizeof version)) {
+        snprintf(survey->server, sizeof survey->server, "Redis %s", version);
+        survey->too_old = rr_known_of(atoi(version) < OLDEST_MAJOR);
+    }
+    if (info_text(at, "role", role, sizeof role)) {
+        survey->replica = rr_known_of(strcmp(role, "master") != 0);
+    }
+    survey->cluster = info_flag(at, "cluster_enabled");
+    survey->log = info_flag(at, "aof_enabled");
+    survey->replicas = info_number(at, "connected_slaves");
+    survey->max_memory = info_number(at, "maxmemory");
+    survey->used_memory = info_number(at, "used_memory");
+    info_text(at, "maxmemory_policy", survey->eviction, sizeof survey->eviction);
+}
+
+static rr_status ask_info(look *at, rr_error *error)
+{
+    redisReply *reply = NULL;
+    rr_status status = ASK(at, &reply, error, "INFO", "default");
+
+    if (status != RR_OK) {
+        return status;
+    }
+    if (reply->type == REDIS_REPLY_STRING) {
+        at->info = strndup(reply->str, (size_t)reply->len);
+        status = at->info == NULL ? rr_fail(error, RR_MEMORY, "redis store: memory ran out") : RR_OK;
+        take_info(at);
+    } else if (is_error(reply) && begins(reply, "NOAUTH")) {
+        status = rr_link_fail(&at->link, RR_CONFIG, error, "%s: a password is needed", reply->str);
+    } else if (!is_error(reply)) {
+        status = rr_link_odd(&at->link, "INFO", error);
+    }
+    freeReplyObject(reply);
+    return status;
+}
+
+/* The value of one setting; empty where the server does not tell. */
+static rr_status ask_setting(look *at, const char *name, bool *told, char *value, size_t room, rr_error *error)
+{
+    redisReply *reply = NULL;
+    rr_status status = ASK(at, &reply, error, "CONFIG", "GET", name);
+
+    value[0] = '\0';
+    *told = false;
+    if (status != RR_OK) {
+        return status;
+    }
+    if (reply->type == REDIS_REPLY_ARRAY && reply->elements == 2 && reply->element[1]->type == REDIS_REPLY_STRING) {
+        snprintf(value, room, "%s", reply->element[1]->str);
+        *told = true;
+    }
+    freeReplyObject(reply);
+    return RR_OK;
+}
+
+static rr_status ask_settings(look *at, rr_error *error)
+{
+    rr_store_survey *survey = at->survey;
+    char value[256];
+    bool told;
+    rr_status status = ask_setting(at, "appendfsync", &told, value, sizeof value, error);
+
+    if (status == RR_OK) {
+        snprintf(survey->log_sync, sizeof survey->log_sync, "%s", value);
+        status = ask_setting(at, "save", &told, value, sizeof value, error);
+    }
+    if (status == RR_OK) {
+        survey->snapshots = told ? rr_known_of(value[0] != '\0') : RR_UNKNOWN;
+        status = ask_setting(at, "lazyfree-lazy-expire", &told, value, sizeof value, error);
+    }
+    if (status == RR_OK) {
+        survey->lazy_expire = told ? rr_known_of(strcmp(value, "yes") == 0) : RR_UNKNOWN;
+    }
+    return status;
+}
+
+static rr_status ask_user(look *at, rr_error *error)
+{
+    redisReply *reply = NULL;
+    rr_status status = ASK(at, &reply, error, "ACL", "WHOAMI");
+
+    if (status == RR_OK) {
+        snprintf(at->survey->user, sizeof at->survey->user, "%s",
+                 reply->type == REDIS_REPLY_STRING ? reply->str : at->link.url.user);
+        freeReplyObject(reply);
+    }
+    return status;
+}
+
+/* ---- what this user may do ---- */
+
+/* A command that we send, or that a function of ours calls, with arguments that Redis would take; %K is one of our keys.
+ * Arguments behind a bar are a sub-command's. */
+static const char *const needed[][WORDS_MAX] = {
+    {"MGET", "%K"},
+    {"GET", "%K"},
+    {"GETRANGE", "%K", "0", "1"},
+    {"SET", "%K", "x"},
+    {"MSET", "%K", "x"},
+    {"DEL", "%K"},
+    {"EXISTS", "%K"},
+    {"TYPE", "%K"},
+    {"PERSIST", "%K"},
+    {"PEXPIREAT", "%K", "1"},
+    {"HSET", "%K", "f", "x"},
+    {"HMGET", "%K", "f"},
+    {"HGETALL", "%K"},
+    {"ZADD", "%K", "1", "x"},
+    {"ZREM", "%K", "x"},
+    {"XADD", "%K", "*", "f", "x"},
+    {"XACK", "%K", "rr", "0-0"},
+    {"XGROUP", "CREATE", "%K", "rr", "0"},
+    {"XREADGROUP", "GROUP", "rr", "x", "STREAMS", "%K", ">"},
+    {"XAUTOCLAIM", "%K", "rr", "x", "1000", "0-0"},
+    {"SCAN", "0"},
+    {"INFO", "server"},
+    {"FCALL", "rr", "0"},
+    {"FUNCTION", "LIST"},
+};
+
+static void name_command(const char *const *words, char *text, size_t room)
+{
+    bool has_sub = strcmp(words[0], "XGROUP") == 0;
+
+    snprintf(text, room, "%s%s%s", words[0], has_sub ? " " : "", has_sub ? words[1] : "");
+}
+
+/* The function that carries the command is tried before; here FUNCTION LOAD's own answer counts. */
+static void deny(look *at, const char *name, const redisReply *reply)
+{
+    rr_store_survey *survey = at->survey;
+    size_t len = strlen(survey->denied);
+    const char *about_keys = strstr(reply->str, "key") != NULL ? " (on our keys)" : "";
+
+    snprintf(survey->denied + len, sizeof survey->denied - len, "%s%s%s", len == 0 ? "" : ", ", name, about_keys);
+}
+
+/* Errors that say: not now. */
+static void refuse_writes(look *at, const redisReply *reply)
+{
+    if (at->survey->writes_error[0] == '\0' && (begins(reply, "OOM") || begins(reply, "MISCONF") ||
+                                                begins(reply, "NOREPLICAS") || begins(reply, "READONLY"))) {
+        snprintf(at->survey->writes_error, sizeof at->survey->writes_error, "%s", reply->str);
+    }
+}
+
+static rr_status try_command(look *at, const char *const *words, const char *key, rr_error *error)
+{
+    const char *filled[WORDS_MAX + 1] = {NULL};
+    redisReply *reply = NULL;
+    char name[64];
+    rr_status status;
+
+    for (size_t i = 0; i < WORDS_MAX && words[i] != NULL; i++) {
+        filled[i] = strcmp(words[i], "%K") == 0 ? key : words[i];
+    }
+    status = ask(at, &reply, filled, error);
+    if (status != RR_OK) {
+        return status;
+    }
+    if (is_error(reply) && begins(reply, "NOPERM")) {
+        name_command(words, name, sizeof name);
+        deny(at, name, reply);
+    } else if (is_error(reply)) {
+        refuse_writes(at, reply);
+    }
+    freeReplyObject(reply);
+    return RR_OK;
+}
+
+static rr_status end_trial(look *at, rr_error *error)
+{
+    redisReply *reply = NULL;
+    rr_status status = ASK(at, &reply, error, "DISCARD");
+
+    if (status == RR_OK) {
+        freeReplyObject(reply);
+    }
+    return status;
+}
+
+/* Where even a transaction is not permitted, nothing is tried: FCALL below still tells. */
+static rr_status try_commands(look *at, rr_slice prefix, rr_error *error)
+{
+    redisReply *reply = NULL;
+    char key[256];
+    bool begun;
+    rr_status status = ASK(at, &reply, error, "MULTI");
+
+    if (status != RR_OK) {
+        return status;
+    }
+    begun = !is_error(reply);
+    freeReplyObject(reply);
+    snprintf(key, sizeof key, "%.*s:{preflight:key}:v", (int)(prefix.len > 128 ? 128 : prefix.len), prefix.data);
+    for (size_t i = 0; begun && status == RR_OK && i < sizeof needed / sizeof *needed; i++) {
+        status = try_command(at, needed[i], key, error);
+    }
+    return begun && status == RR_OK ? end_trial(at, error) : status;
+}
+
+/* ---- functions ---- */
+
+static void say_functions(look *at, const char *doing, const redisReply *reply)
+{
+    at->survey->functions = RR_NO;
+    snprintf(at->survey->functions_error, sizeof at->survey->functions_error, "%s: %s", doing, reply->str);
+}
+
+static rr_status call_function(look *at, rr_error *error)
+{
+    redisReply *reply = NULL;
+    rr_status status = ASK(at, &reply, error, "FCALL", at->link.functions.identity, "0");
+
+    if (status != RR_OK) {
+        return status;
+    }
+    at->survey->functions = RR_YES;
+    if (is_error(reply)) {
+        say_functions(at, "FCALL", reply);
+    }
+    freeReplyObject(reply);
+    return RR_OK;
+}
+
+static rr_status load_functions(look *at, rr_error *error)
+{
+    redisReply *reply = NULL;
+    bool loaded;
+    rr_status status;
+
+    rr_buf_slice(&at->link.out, rr_buf_view(&at->link.functions.load));
+    status = rr_link_exchange(&at->link, &reply, error);
+    if (status != RR_OK) {
+        return status;
+    }
+    loaded = !is_error(reply) || strstr(reply->str, "already exists") != NULL;
+    if (!loaded) {
+        refuse_writes(at, reply);
+        say_functions(at, "FUNCTION LOAD", reply);
+    }
+    freeReplyObject(reply);
+    return loaded ? call_function(at, error) : RR_OK;
+}
+
+/* ---- all of it ---- */
+
+static rr_status look_around(look *at, rr_slice prefix, rr_error *error)
+{
+    rr_status status = rr_link_begin(&at->link, error);
+
+    status = status == RR_OK ? ask_info(at, error) : status;
+    status = status == RR_OK ? ask_settings(at, error) : status;
+    status = status == RR_OK ? ask_user(at, error) : status;
+    status = status == RR_OK ? try_commands(at, prefix, error) : status;
+    return status == RR_OK ? load_functions(at, error) : status;
+}
+
+rr_status rr_redis_survey(const char *url, const rr_store_options *options, rr_slice prefix, rr_store_survey *survey,
+                          rr_error *error)
+{
+    rr_store_options given = options == NULL ? (rr_store_options){0} : *options;
+    look at = {.survey = survey};
+    rr_status status;
+
+    *survey = (rr_store_survey){.replicas = RR_NOT_TOLD, .max_memory = RR_NOT_TOLD, .used_memory = RR_NOT_TOLD};
+    snprintf(survey->server, sizeof survey->server, "Redis");
+    status = rr_link_open(&at.link, url, given.password, given.timeout_ms > 0 ? given.timeout_ms : TIMEOUT_MS, error);
+    at.link.looking = true;
+    status = status == RR_OK ? look_around(&at, prefix, error) : status;
+    rr_link_close(&at.link);
+    explicit_bzero(at.link.url.password, sizeof at.link.url.password);
+    free(at.info);
+    return status;
+}

@@ -1,0 +1,436 @@
+/* The program's own small values in the store. */
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "keeper.h"
+
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+
+#include "admit.h"
+#include "decision.h"
+#include "time.h"
+
+enum { TICK_US = 1000000, STATUS_TTL_MS = 60000, REPAIR_SLICE = 20000 };
+
+static rr_slice own_key(live *l, const char *kind, rr_slice name)
+{
+    return rr_engine_key(l->options->prefix, kind, name, &l->text, &l->tick_arena);
+}
+
+/* Two processes with different texts of one contract must notice. */
+static rr_status check_contract(live *l, const rr_live_contract *contract, bool accept, rr_error *error)
+{
+    rr_slice key = own_key(l, "contract", contract->contract->name), held = {NULL, 0};
+    bool done = false;
+    rr_status status = l->options->store_ops->note_get(l->options->store, key, &l->tick_arena, &held, error);
+
+    if (status != RR_OK || rr_slice_equal(held, contract->text)) {
+        return status;
+    }
+    if (held.len != 0 && !accept) {
+        return rr_fail(error, RR_CONFIG,
+                       "contract %.*s is not the one that the stored cells were made under.\n--- stored:\n%.*s"
+                       "--- this program's:\n%.*sIf the change is meant, start once with --accept-contracts.",
+                       (int)contract->contract->name.len, contract->contract->name.data,
+                       (int)(held.len < 400 ? held.len : 400), held.data,
+                       (int)(contract->text.len < 400 ? contract->text.len : 400), contract->text.data);
+    }
+    status = l->options->store_ops->note_set(l->options->store, key, held, contract->text, 0, NULL, &done, error);
+    return status != RR_OK || done ? status : check_contract(l, contract, false, error);
+}
+
+static void put_time(rr_buf *out, int64_t time_us)
+{
+    char text[RR_TIME_TEXT_MAX];
+
+    rr_buf_char(out, '"');
+    rr_buf_put(out, text, rr_time_print(time_us, text));
+    rr_buf_char(out, '"');
+}
+
+static const char *state_of(const live *l)
+{
+    const char *state = l->down ? "degraded" : "ok";
+
+    for (size_t k = 0; k < l->options->source_count; k++) {
+        const rr_live_reach *reach = &l->reached[k];
+
+        if (reach->halted || reach->checkpoint.gap) {
+            return "degraded";
+        }
+        state = reach->checkpoint.repairing ? "repairing" : state;
+    }
+    return state;
+}
+
+static rr_status put_status(live *l, const rr_contract *contract, rr_error *error)
+{
+    rr_slice key = own_key(l, "status", contract->name);
+    rr_buf *out = &l->text;
+    bool first = true;
+
+    rr_buf_clear(out);
+    rr_buf_format(out, "{\"state\":\"%s\",\"updated_at\":", state_of(l));
+    put_time(out, l->options->now_us());
+    rr_buf_text(out, ",\"sources\":[");
+    for (size_t k = 0; k < l->options->source_count; k++) {
+        if (l->reached[k].sequence == 0) {
+            continue;
+        }
+        rr_buf_text(out, first ? "{\"name\":" : ",{\"name\":");
+        rr_buf_json(out, l->options->sources[k].name);
+        rr_buf_text(out, ",\"stream\":");
+        rr_buf_json(out, l->options->sources[k].stream);
+        rr_buf_text(out, ",\"through_sequence\":");
+        rr_buf_u64(out, l->reached[k].sequence);
+        rr_buf_text(out, ",\"through_time\":");
+        put_time(out, l->reached[k].time_us);
+        rr_buf_char(out, '}');
+        first = false;
+    }
+    rr_buf_text(out, "]}");
+    return l->options->store_ops->note_put(l->options->store, key, rr_buf_view(out), STATUS_TTL_MS, error);
+}
+
+rr_status rr_keeper_check_contracts(live *l, bool accept, rr_error *error)
+{
+    rr_status status = RR_OK;
+
+    for (size_t k = 0; k < l->options->contract_count && status == RR_OK; k++) {
+        status = check_contract(l, &l->options->contracts[k], accept, error);
+    }
+    return status;
+}
+
+/* ---- the checkpoint ---- */
+
+static rr_slice checkpoint_key(live *l, size_t k)
+{
+    return own_key(l, "checkpoint", l->options->sources[k].name);
+}
+
+/* An alert that is about a source and not about a record. */
+static rr_status raise_alert(live *l, rr_alert kind, size_t k, rr_slice text, rr_error *error)
+{
+    const rr_live_source *source = &l->options->sources[k];
+    rr_arena *arena = &l->tick_arena;
+    rr_slice entry;
+    rr_swap swap = {0};
+    rr_status status;
+
+    rr_live_talk(l, RR_TALK_ERROR, "%s: source %.*s: %.*s", rr_alert_word(kind), (int)source->name.len, source->name.data,
+                 (int)text.len, text.data);
+    entry = rr_decision_write_notice(kind, source->name, source->stream, text, l->options->now_us(), &l->text, arena);
+    swap.entries = &entry;
+    swap.entry_count = 1;
+    swap.log_key = rr_decision_log_key(l->options->prefix, NULL, &l->text, arena);
+    if (entry.data == NULL || swap.log_key.data == NULL) {
+        return rr_fail(error, RR_MEMORY, "memory ran out");
+    }
+    status = l->options->store_ops->swap(l->options->store, &swap, 1, arena, error);
+    return status == RR_OK && swap.answer != RR_SWAP_WON ? rr_fail(error, RR_UNAVAILABLE, "%s", swap.error.text) : status;
+}
+
+static rr_status raise_format(live *l, rr_alert kind, size_t k, rr_error *error, const char *format, ...)
+    __attribute__((format(printf, 5, 6)));
+
+static rr_status raise_format(live *l, rr_alert kind, size_t k, rr_error *error, const char *format, ...)
+{
+    char text[512];
+    va_list arguments;
+    int len;
+
+    va_start(arguments, format);
+    len = vsnprintf(text, sizeof text, format, arguments);
+    va_end(arguments);
+    return raise_alert(l, kind, k, (rr_slice){text, len < 0 ? 0 : (size_t)len < sizeof text ? (size_t)len : sizeof text - 1},
+                       error);
+}
+
+static rr_status read_checkpoint(live *l, size_t k, rr_slice *held, rr_checkpoint *checkpoint, rr_error *error)
+{
+    const rr_live_source *source = &l->options->sources[k];
+    rr_slice key = checkpoint_key(l, k);
+    rr_status status = l->options->store_ops->note_get(l->options->store, key, &l->tick_arena, held, error);
+
+    *checkpoint = (rr_checkpoint){.stream = source->stream, .consumer = source->consumer};
+    if (status != RR_OK || held->len == 0) {
+        return status;
+    }
+    if (!rr_checkpoint_read(*held, &l->tick_arena, checkpoint)) {
+        return rr_fail(error, RR_CONFIG, "key %.*s: not a checkpoint of this program", (int)key.len, key.data);
+    }
+    if (!rr_slice_equal(checkpoint->stream, source->stream) || !rr_slice_equal(checkpoint->consumer, source->consumer)) {
+        return rr_fail(error, RR_CONFIG,
+                       "source %.*s: its checkpoint is of stream %.*s, consumer %.*s; another stream or consumer needs "
+                       "another source name",
+                       (int)source->name.len, source->name.data, (int)checkpoint->stream.len, checkpoint->stream.data,
+                       (int)checkpoint->consumer.len, checkpoint->consumer.data);
+    }
+    return RR_OK;
+}
+
+/* *done: it still was `held`, in the same store. */
+static rr_status write_checkpoint(live *l, size_t k, rr_slice held, const rr_checkpoint *checkpoint, bool *done,
+                                  rr_error *error)
+{
+    rr_store_identity same;
+    rr_slice key = checkpoint_key(l, k);
+
+    *done = true;
+    rr_buf_clear(&l->text);
+    rr_checkpoint_write(&l->text, checkpoint);
+    if (!rr_buf_ok(&l->text)) {
+        return rr_fail(error, RR_MEMORY, "memory ran out");
+    }
+    if (rr_slice_equal(held, rr_buf_view(&l->text))) {
+        return RR_OK;
+    }
+    snprintf(same.incarnation, sizeof same.incarnation, "%s", checkpoint->incarnation);
+    return l->options->store_ops->note_set(l->options->store, key, held, rr_buf_view(&l->text), 0, &same, done, error);
+}
+
+/* The source has lost its end or is another one: old acknowledgements would count for new records. */
+static rr_status halt(live *l, size_t k, rr_checkpoint_finding finding, const rr_checkpoint *c, const rr_source_info *info,
+                      rr_error *error)
+{
+    l->reached[k].halted = true;
+    return finding == RR_CHECKPOINT_SOURCE_ROLLED_BACK
+               ? raise_format(l, RR_ALERT_SOURCE_ROLLED_BACK, k, error,
+                              "stream %.*s ends at sequence %" PRIu64 ", but results up to %" PRIu64
+                              " are stored: it lost its end, and is stopped here. Restore it, or use a new source name "
+                              "and a new consumer",
+                              (int)c->stream.len, c->stream.data, info->last_sequence, c->floor)
+               : raise_format(l, RR_ALERT_SOURCE_ROLLED_BACK, k, error,
+                              "stream %.*s is not the one whose results are stored: it was made anew or replaced, and is "
+                              "stopped here. Use a new source name and a new consumer for it",
+                              (int)c->stream.len, c->stream.data);
+}
+
+typedef struct digest_check {
+    uint64_t digest;
+    bool seen;
+} digest_check;
+
+static bool take_digest(void *context, const rr_delivery *delivery)
+{
+    digest_check *check = context;
+
+    check->digest = rr_checkpoint_digest(delivery->payload);
+    check->seen = true;
+    return false;
+}
+
+/* Once, at the start: the message at the floor must be the one that it was. */
+static bool is_replaced(const live *l, size_t k, const rr_checkpoint *c)
+{
+    const rr_live_source *source = &l->options->sources[k];
+    digest_check check = {0};
+
+    if (c->digest_of == 0 || l->reached[k].incarnation[0] != '\0') {
+        return false;
+    }
+    source->ops->replay(source->source, c->digest_of, c->digest_of, take_digest, &check, NULL);
+    return check.seen && check.digest != c->digest;
+}
+
+static rr_status say_finding(live *l, size_t k, rr_checkpoint_finding finding, const rr_checkpoint *before,
+                             const rr_checkpoint *now, rr_error *error)
+{
+    if (finding == RR_CHECKPOINT_STORE_CHANGED || finding == RR_CHECKPOINT_NEVER_WRITTEN) {
+        rr_live_talk(l, RR_TALK_WARNING, "source %.*s: %s; reading sequences %" PRIu64 " to %" PRIu64 " again",
+                     (int)l->options->sources[k].name.len, l->options->sources[k].name.data,
+                     finding == RR_CHECKPOINT_STORE_CHANGED ? "the store is another one than before"
+                                                            : "the store has no checkpoint, but the consumer has acknowledged",
+                     now->from, now->to);
+    }
+    if (now->gap && (!before->gap || before->gap_to != now->gap_to)) {
+        return raise_format(l, RR_ALERT_UNREPAIRABLE_GAP, k, error,
+                            "results of sequences %" PRIu64 " to %" PRIu64
+                            " may be lost, and the stream no longer has them",
+                            now->gap_from, now->gap_to);
+    }
+    return RR_OK;
+}
+
+static rr_status keep_checkpoint(live *l, size_t k, rr_error *error)
+{
+    const rr_live_source *source = &l->options->sources[k];
+    rr_live_reach *reach = &l->reached[k];
+    rr_store_identity identity;
+    rr_source_info info;
+    rr_checkpoint before, now;
+    rr_checkpoint_finding finding;
+    rr_slice held = {NULL, 0};
+    bool done = false;
+    rr_status status = l->options->store_ops->identity(l->options->store, &identity, error);
+
+    status = status == RR_OK ? source->ops->info(source->source, &info, error) : status;
+    status = status == RR_OK ? read_checkpoint(l, k, &held, &before, error) : status;
+    if (status != RR_OK) {
+        return status;
+    }
+    now = before;
+    finding = rr_checkpoint_advance(&now, held.len != 0, &info, identity.incarnation);
+    if (finding != RR_CHECKPOINT_SOURCE_REMADE && held.len != 0 && is_replaced(l, k, &before)) {
+        finding = RR_CHECKPOINT_SOURCE_REMADE;
+    }
+    if (finding == RR_CHECKPOINT_SOURCE_REMADE || finding == RR_CHECKPOINT_SOURCE_ROLLED_BACK) {
+        return halt(l, k, finding, &before, &info, error);
+    }
+    if (reach->sequence == now.floor && now.floor != 0) {
+        now.digest_of = now.floor;
+        now.digest = reach->digest;
+    }
+    snprintf(reach->incarnation, sizeof reach->incarnation, "%s", identity.incarnation);
+    status = say_finding(l, k, finding, &before, &now, error);
+    if (status == RR_OK) {
+        status = write_checkpoint(l, k, held, &now, &done, error);
+    }
+    if (status == RR_OK && done) {
+        reach->checkpoint = now;
+    }
+    return status;
+}
+
+/* ---- repair ---- */
+
+typedef struct slice_read {
+    live *l;
+    size_t source;
+    size_t count;
+    uint64_t lost;
+    rr_status status;
+    rr_error *error;
+} slice_read;
+
+/* Takes what was read so far through the ordinary path. */
+static void decide_slice(slice_read *read)
+{
+    live *l = read->l;
+
+    read->status = rr_batch_begin(l->repair_batch, l->items, read->count, read->error);
+    if (read->status == RR_OK) {
+        read->status = rr_batch_step(l->repair_batch, l->options->now_us(), read->error);
+    }
+    for (size_t k = 0; k < read->count && read->status == RR_OK; k++) {
+        read->lost += l->items[k].settled && l->items[k].outcome.verdict == RR_VERDICT_APPLIED;
+    }
+    read->count = 0;
+    rr_arena_reset(&l->arena);
+}
+
+static bool read_again(void *context, const rr_delivery *delivery)
+{
+    slice_read *read = context;
+    live *l = read->l;
+
+    if (!rr_admit_delivery(&l->options->sources[read->source], delivery, l->options->now_us(), &l->arena,
+                           &l->items[read->count], &l->records[read->count])) {
+        read->status = rr_fail(read->error, RR_MEMORY, "memory ran out");
+        return false;
+    }
+    if (++read->count == l->room) {
+        decide_slice(read);
+    }
+    return read->status == RR_OK && atomic_load(l->options->stop) == 0;
+}
+
+static rr_status end_repair(live *l, size_t k, const rr_checkpoint *c, rr_error *error)
+{
+    rr_live_talk(l, RR_TALK_INFO, "source %.*s: sequences %" PRIu64 " to %" PRIu64 " were read again",
+                 (int)l->options->sources[k].name.len, l->options->sources[k].name.data, c->first, c->to);
+    return c->found_lost == 0 ? RR_OK
+                              : raise_format(l, RR_ALERT_SINK_ROLLED_BACK, k, error,
+                                             "the store had lost %" PRIu64 " results of sequences %" PRIu64 " to %" PRIu64
+                                             "; they were read again and are back",
+                                             c->found_lost, c->first, c->to);
+}
+
+static rr_status repair_slice(live *l, size_t k, rr_error *error)
+{
+    const rr_live_source *source = &l->options->sources[k];
+    slice_read read = {.l = l, .source = k, .error = error};
+    rr_checkpoint c;
+    rr_slice held = {NULL, 0};
+    uint64_t upto;
+    bool done;
+    rr_status status;
+
+    rr_arena_reset(&l->tick_arena);
+    rr_arena_reset(&l->arena);
+    status = read_checkpoint(l, k, &held, &c, error);
+    l->reached[k].checkpoint = c;
+    if (status != RR_OK || !c.repairing) {
+        return status;
+    }
+    upto = c.to - c.from < REPAIR_SLICE ? c.to : c.from + REPAIR_SLICE - 1;
+    status = source->ops->replay(source->source, c.from, upto, read_again, &read, error);
+    if (status == RR_OK && read.status == RR_OK && read.count != 0) {
+        decide_slice(&read);
+    }
+    status = status == RR_OK ? read.status : status;
+    if (status != RR_OK || atomic_load(l->options->stop) != 0) {
+        return status;
+    }
+    c.from = upto + 1;
+    c.found_lost += read.lost;
+    if (c.from > c.to) {
+        status = end_repair(l, k, &c, error);
+        c.repairing = false;
+    }
+    if (status == RR_OK) {
+        status = write_checkpoint(l, k, held, &c, &done, error);
+    }
+    if (status == RR_OK && done) {
+        l->reached[k].checkpoint = c;
+    }
+    return status;
+}
+
+rr_status rr_keeper_repair(live *l, bool *busy, rr_error *error)
+{
+    rr_status status = RR_OK;
+
+    *busy = false;
+    for (size_t k = 0; k < l->options->source_count && status == RR_OK && !l->options->observe; k++) {
+        if (!l->reached[k].halted && l->reached[k].checkpoint.repairing) {
+            status = repair_slice(l, k, error);
+            *busy |= l->reached[k].checkpoint.repairing;
+        }
+    }
+    return status == RR_UNAVAILABLE || status == RR_REFUSED_BY_SERVER ? RR_OK : status;
+}
+
+/* ---- each second ---- */
+
+static rr_status all_halted(const live *l, rr_error *error)
+{
+    for (size_t k = 0; k < l->options->source_count; k++) {
+        if (!l->reached[k].halted) {
+            return RR_OK;
+        }
+    }
+    return rr_fail(error, RR_CONFIG, "every source was rolled back or made anew: there is nothing to read (see above)");
+}
+
+rr_status rr_keeper_tick(live *l, rr_error *error)
+{
+    rr_status status;
+
+    if (l->options->observe || l->options->now_us() < l->next_tick_us) {
+        return RR_OK;
+    }
+    l->next_tick_us = l->options->now_us() + TICK_US;
+    rr_arena_reset(&l->tick_arena);
+    status = rr_keeper_check_contracts(l, false, error);
+    for (size_t k = 0; k < l->options->source_count && status == RR_OK; k++) {
+        status = l->reached[k].halted ? RR_OK : keep_checkpoint(l, k, error);
+    }
+    for (size_t k = 0; k < l->options->contract_count && status == RR_OK; k++) {
+        status = put_status(l, l->options->contracts[k].contract, error);
+    }
+    return status == RR_UNAVAILABLE || status == RR_REFUSED_BY_SERVER ? RR_OK
+           : status == RR_OK                                          ? all_halted(l, error)
+                                                                      : status;
+}

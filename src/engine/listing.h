@@ -1,0 +1,39 @@
+/* rr_listing: which units of a contract a store holds, sorted by business key, metric version and window. */
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef RR_LISTING_H
+#define RR_LISTING_H
+
+#include <rr/store.h>
+
+#include "contract.h"
+
+/* Which units; all zero: all. A group of sessions matches whatever window is asked for. */
+typedef struct rr_listing_filter {
+    bool has_key, has_metric_version, has_window;
+    rr_slice business_key, metric_version;
+    rr_window window;
+} rr_listing_filter;
+
+typedef struct rr_listed {
+    rr_slice key, business_key, metric_version;
+    rr_window window; /* {0, 0} of a group of sessions, and under a global window */
+} rr_listed;
+
+/* All zero is empty. Memory grows with the keys, not with the cells' content. */
+typedef struct rr_listing {
+    rr_listed *items;
+    size_t count, room;
+    rr_arena arena;
+} rr_listing;
+
+/* Walks the store's keys below the prefix. filter may be NULL. */
+rr_status rr_listing_read(rr_listing *listing, const rr_store_ops *ops, rr_store *store, rr_slice prefix,
+                          const rr_contract *contract, const rr_listing_filter *filter, rr_error *error);
+/* Adds what is only in `more`, keeping the order. False: memory ran out. */
+bool rr_listing_merge(rr_listing *listing, const rr_listing *more);
+void rr_listing_fini(rr_listing *listing);
+
+/* The order of the listing. */
+int rr_listed_compare(const rr_listed *a, const rr_listed *b);
+
+#endif

@@ -1,0 +1,278 @@
+/* What an engine does around rr_join, without an engine. */
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "world.h"
+
+#include <stdlib.h>
+
+#include "cell_json.h"
+#include "must.h"
+#include "record_json.h"
+#include "view.h"
+
+void rr_world_init(rr_world *world, const rr_contract *contract, rr_world_kind kind)
+{
+    *world = (rr_world){.kind = kind, .contract = contract};
+    rr_arena_init(&world->arena, 0);
+}
+
+void rr_world_fini(rr_world *world)
+{
+    for (size_t k = 0; k < world->held_count; k++) {
+        rr_held *held = world->held[k];
+
+        for (size_t i = 0; i < held->part_count; i++) {
+            rr_buf_fini(&held->parts[i].id);
+            rr_buf_fini(&held->parts[i].bytes);
+        }
+        rr_buf_fini(&held->business_key);
+        rr_buf_fini(&held->metric_version);
+        rr_buf_fini(&held->value);
+        free(held);
+    }
+    rr_arena_fini(&world->arena);
+}
+
+static rr_held *held_of(rr_world *world, const rr_record *record)
+{
+    bool session = world->contract->window_kind == RR_WINDOW_SESSION;
+    rr_window window = session ? (rr_window){0, 0} : record->window;
+    rr_held *held;
+
+    for (size_t k = 0; k < world->held_count; k++) {
+        held = world->held[k];
+        if (rr_slice_equal(rr_buf_view(&held->business_key), record->business_key) &&
+            rr_slice_equal(rr_buf_view(&held->metric_version), record->metric_version) &&
+            rr_window_equal(held->window, window)) {
+            return held;
+        }
+    }
+    RR_MUST(world->held_count < RR_WORLD_UNITS);
+    held = calloc(1, sizeof *held);
+    RR_MUST(held != NULL);
+    rr_buf_slice(&held->business_key, record->business_key);
+    rr_buf_slice(&held->metric_version, record->metric_version);
+    held->window = window;
+    rr_unit_init(&held->unit, world->contract);
+    world->held[world->held_count++] = held;
+    return held;
+}
+
+/* ---- bytes ---- */
+
+static rr_stored_part *stored_part(rr_held *held, rr_slice id)
+{
+    for (size_t k = 0; k < held->part_count; k++) {
+        if (rr_slice_equal(rr_buf_view(&held->parts[k].id), id)) {
+            return &held->parts[k];
+        }
+    }
+    return NULL;
+}
+
+static bool read_parts(rr_world *world, rr_held *held, bool all)
+{
+    rr_slice wanted = rr_part_id(world->contract, &world->record, &world->arena);
+    bool good = true;
+
+    for (size_t k = 0; good && k < held->part_count; k++) {
+        rr_slice id = rr_buf_view(&held->parts[k].id);
+
+        if (all || rr_slice_equal(id, wanted)) {
+            good = rr_part_read(&held->unit, id, rr_buf_view(&held->parts[k].bytes), &world->arena);
+        }
+    }
+    held->unit.complete = all;
+    return good;
+}
+
+static void load(rr_world *world, rr_held *held, bool all)
+{
+    rr_unit_init(&held->unit, world->contract);
+    if (held->value.len == 0) {
+        held->unit.spilled = world->kind == RR_WORLD_SPILLED;
+    } else if (!rr_unit_read(&held->unit, world->contract, rr_buf_view(&held->value), &world->arena) ||
+               (held->unit.spilled && !read_parts(world, held, all))) {
+        world->fault = "facts that were written cannot be read";
+    }
+}
+
+static rr_slice unit_bytes(rr_world *world, rr_unit *unit)
+{
+    char *to = rr_arena_take(&world->arena, rr_unit_write_need(unit));
+    size_t need = rr_unit_write_need(unit), len;
+
+    RR_MUST(to != NULL);
+    len = rr_unit_write(unit, to);
+    if (len > need) {
+        world->fault = "rr_unit_write wrote more than rr_unit_write_need";
+    }
+    return (rr_slice){to, len};
+}
+
+static rr_slice part_bytes(rr_world *world, const rr_unit *unit, const rr_part *part)
+{
+    size_t need = rr_part_write_need(unit, part), len;
+    char *to = rr_arena_take(&world->arena, need);
+
+    RR_MUST(to != NULL);
+    len = rr_part_write(unit, part, to);
+    if (len > need) {
+        world->fault = "rr_part_write wrote more than rr_part_write_need";
+    }
+    return (rr_slice){to, len};
+}
+
+static void store_part(rr_world *world, rr_held *held, const rr_part *part)
+{
+    rr_stored_part *stored = stored_part(held, part->id);
+    rr_slice bytes = part_bytes(world, &held->unit, part);
+
+    if (stored == NULL) {
+        RR_MUST(held->part_count < RR_WORLD_PARTS);
+        stored = &held->parts[held->part_count++];
+        rr_buf_slice(&stored->id, part->id);
+    }
+    rr_buf_clear(&stored->bytes);
+    rr_buf_slice(&stored->bytes, bytes);
+}
+
+/* Nothing is lost in the bytes: what is read from them writes the same. */
+static void check_bytes(rr_world *world, rr_held *held)
+{
+    rr_unit again = {0};
+    bool good = rr_unit_read(&again, world->contract, rr_buf_view(&held->value), &world->arena);
+
+    if (!good || !rr_slice_equal(unit_bytes(world, &again), rr_buf_view(&held->value))) {
+        world->fault = "written, read and written again, the facts are other bytes";
+        return;
+    }
+    for (size_t k = 0; again.spilled && k < held->part_count; k++) {
+        rr_slice bytes = rr_buf_view(&held->parts[k].bytes);
+
+        if (!rr_part_read(&again, rr_buf_view(&held->parts[k].id), bytes, &world->arena) ||
+            !rr_slice_equal(part_bytes(world, &again, &again.parts[again.part_count - 1]), bytes)) {
+            world->fault = "written, read and written again, a part is other bytes";
+        }
+    }
+}
+
+static void store(rr_world *world, rr_held *held)
+{
+    rr_slice bytes = unit_bytes(world, &held->unit);
+
+    rr_buf_clear(&held->value);
+    rr_buf_slice(&held->value, bytes);
+    for (size_t k = 0; held->unit.spilled && k < held->unit.part_count; k++) {
+        if (held->unit.parts[k].dirty) {
+            store_part(world, held, &held->unit.parts[k]);
+        }
+    }
+    check_bytes(world, held);
+}
+
+/* ---- taking a record ---- */
+
+static rr_outcome join(rr_world *world, rr_held *held)
+{
+    rr_outcome outcome = {0};
+    rr_joined joined;
+
+    if (world->kind != RR_WORLD_KEPT) {
+        load(world, held, false);
+    }
+    RR_MUST(rr_arena_reserve(&world->arena, rr_join_need(&held->unit, &world->record)));
+    joined = rr_join(&held->unit, &world->record, &world->arena, &outcome);
+    if (joined == RR_JOIN_NEEDS_PARTS && !held->unit.complete) {
+        load(world, held, true);
+        RR_MUST(rr_arena_reserve(&world->arena, rr_join_need(&held->unit, &world->record)));
+        joined = rr_join(&held->unit, &world->record, &world->arena, &outcome);
+    }
+    if (joined == RR_JOIN_NEEDS_PARTS) {
+        world->fault = "rr_join asks for parts that it has";
+    } else if (world->kind != RR_WORLD_KEPT && outcome.grew) {
+        store(world, held);
+    }
+    return outcome;
+}
+
+static rr_outcome refused(rr_reason reason)
+{
+    bool late = reason == RR_REASON_BEYOND_RETENTION;
+
+    return (rr_outcome){.verdict = late ? RR_VERDICT_TOO_LATE : RR_VERDICT_REFUSED,
+                        .reason = reason,
+                        .alerts = RR_BIT(late ? RR_ALERT_TOO_LATE : RR_ALERT_CONTRACT_VIOLATION)};
+}
+
+rr_outcome rr_world_take(rr_world *world, const rr_line *line)
+{
+    int64_t clock_us;
+    rr_decoded decoded;
+    rr_reason reason;
+
+    if (world->kind != RR_WORLD_KEPT) {
+        rr_arena_reset(&world->arena);
+    }
+    world->at = NULL;
+    world->record = (rr_record){0};
+    decoded = rr_record_from_json(line->json, &world->arena, &world->record, &clock_us, NULL);
+    if (decoded != RR_DECODED_RECORD) {
+        return refused(decoded == RR_DECODED_TOO_LARGE ? RR_REASON_LIMIT_EXCEEDED : RR_REASON_MALFORMED);
+    }
+    world->record.has_arrival = true;
+    world->record.arrival_us = line->clock_us;
+    RR_MUST(rr_arena_reserve(&world->arena, rr_admit_need(world->contract, &world->record)));
+    reason = rr_admit(world->contract, &world->record, &world->arena, NULL);
+    if (reason != RR_REASON_NONE) {
+        return refused(reason);
+    }
+    world->at = held_of(world, &world->record);
+    return join(world, world->at);
+}
+
+/* ---- what readers see ---- */
+
+static void print_cell(rr_world *world, const rr_held *held, const rr_cell *cell, bool conflicts, rr_buf *out)
+{
+    bool session = world->contract->window_kind == RR_WINDOW_SESSION;
+    rr_view view;
+
+    RR_MUST(rr_arena_reserve(&world->arena, rr_join_need(&held->unit, NULL)));
+    view = rr_cell_view(&held->unit, cell, &world->arena);
+    if (!conflicts) {
+        view.conflicts = 0;
+    }
+    rr_cell_line(out, world->contract, rr_buf_view(&held->business_key), rr_buf_view(&held->metric_version),
+                 session ? cell->window : held->window, &view);
+}
+
+void rr_held_print(rr_world *world, rr_held *held, bool conflicts, rr_buf *out)
+{
+    if (world->kind != RR_WORLD_KEPT) {
+        load(world, held, false);
+    }
+    for (size_t k = 0; k < held->unit.cell_count; k++) {
+        print_cell(world, held, &held->unit.cells[k], conflicts, out);
+    }
+}
+
+static int by_text(const void *a, const void *b)
+{
+    const rr_buf *first = a, *second = b;
+
+    return rr_slice_compare(rr_buf_view(first), rr_buf_view(second));
+}
+
+void rr_world_print(rr_world *world, bool conflicts, rr_buf *out)
+{
+    rr_buf texts[RR_WORLD_UNITS] = {{0}};
+
+    for (size_t k = 0; k < world->held_count; k++) {
+        rr_held_print(world, world->held[k], conflicts, &texts[k]);
+    }
+    qsort(texts, world->held_count, sizeof *texts, by_text);
+    for (size_t k = 0; k < world->held_count; k++) {
+        rr_buf_slice(out, rr_buf_view(&texts[k]));
+        rr_buf_fini(&texts[k]);
+    }
+}
