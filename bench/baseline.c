@@ -63,13 +63,29 @@ static void open_sink(sink *s, const bench_options *options)
     s->contract.window_kind = RR_WINDOW_TUMBLING;
 }
 
+/* The one measure of the contract, in either of its two forms. */
+static bool value_of(const Rr__V1__Result *r, int64_t *value)
+{
+    const Rr__V1__Measure *only = r->n_measures == 1 ? r->measures[0] : NULL;
+
+    if (only == NULL) {
+        *value = r->value;
+        return r->shorthand_case == RR__V1__RESULT__SHORTHAND_VALUE && r->n_measures == 0;
+    }
+    *value = only->integer;
+    return only->number_case == RR__V1__MEASURE__NUMBER_INTEGER && only->name.len == 5 &&
+           memcmp(only->name.data, "value", 5) == 0 && r->shorthand_case == RR__V1__RESULT__SHORTHAND__NOT_SET;
+}
+
 static bool is_good(const Rr__V1__Result *r)
 {
+    int64_t value;
+
     return r->business_key.len != 0 && r->metric_version.len != 0 && r->window != NULL &&
            r->window->has_start_case == RR__V1__WINDOW__HAS_START_START &&
            r->window->has_end_case == RR__V1__WINDOW__HAS_END_END && r->window->start % GRID_US == 0 &&
            r->window->end - r->window->start == GRID_US && r->result_version != NULL &&
-           r->result_version->number != 0 && r->shorthand_case == RR__V1__RESULT__SHORTHAND_VALUE &&
+           r->result_version->number != 0 && value_of(r, &value) &&
            (r->origin == RR__V1__ORIGIN__ORIGIN_UNSPECIFIED || r->origin == RR__V1__ORIGIN__ORIGIN_LIVE);
 }
 
@@ -84,6 +100,7 @@ static void send_record(sink *s, const Rr__V1__Result *r)
     const char *words[10] = {"EVALSHA", s->sha, "1", NULL, epoch, number, value, status_word(r->status),
                              s->updated_at, expiry};
     size_t lens[10] = {7, 40, 1};
+    int64_t number_of_value = 0;
 
     rr_buf_clear(&s->key);
     rr_key_unit(&s->key, RR_SLICE("rr"), &s->contract,
@@ -94,7 +111,8 @@ static void send_record(sink *s, const Rr__V1__Result *r)
     lens[3] = s->key.len;
     lens[4] = (size_t)sprintf(epoch, "%" PRIu64, r->result_version->epoch);
     lens[5] = (size_t)sprintf(number, "%" PRIu64, r->result_version->number);
-    lens[6] = (size_t)sprintf(value, "%" PRId64, r->value);
+    value_of(r, &number_of_value);
+    lens[6] = (size_t)sprintf(value, "%" PRId64, number_of_value);
     lens[7] = strlen(words[7]);
     lens[8] = strlen(words[8]);
     lens[9] = (size_t)sprintf(expiry, "%" PRId64, (r->window->end + KEPT_US) / 1000);

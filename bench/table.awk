@@ -115,7 +115,7 @@ END {
     printf "{\n  \"results\": [\n" > json
     for (i = 1; i <= runs; i++) {
         split(order[i], p, SUBSEP)
-        printf "%s    {\"row\": \"%s\", \"who\": \"%s\"", i > 1 ? ",\n" : "", p[1], p[2] > json
+        printf "%s    {\"row\": \"%s\", \"who\": \"%s\"", (i > 1 ? ",\n" : ""), p[1], p[2] > json
         n = split(names[p[1], p[2]], list, " ")
         for (j = 1; j <= n; j++) {
             m = median(lists[p[1], p[2], list[j]])

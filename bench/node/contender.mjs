@@ -40,9 +40,16 @@ const consumer = await connection.jetstream().consumers.get(options.stream, opti
 const escape = (text) =>
   encodeURIComponent(text).replace(/[!'()*]/g, (c) => "%" + c.charCodeAt(0).toString(16).toUpperCase());
 
+// The one measure of the contract, in either of its two forms.
+function valueOf(r) {
+  if (r.measures.length === 0) return r.shorthand === "value" ? r.value : undefined;
+  const only = r.measures[0];
+  return r.measures.length === 1 && only.name === "value" && only.number === "integer" ? only.integer : undefined;
+}
+
 function isGood(r) {
   return r.businessKey !== "" && r.metricVersion !== "" && r.window?.hasStart === "start" &&
-    r.window.hasEnd === "end" && r.resultVersion && !r.resultVersion.number.isZero() && r.shorthand === "value";
+    r.window.hasEnd === "end" && r.resultVersion && !r.resultVersion.number.isZero() && valueOf(r) !== undefined;
 }
 
 let done = 0;
@@ -59,7 +66,7 @@ while (done < count) {
     const start = r.window.start.toString(), end = r.window.end.toString();
     const key = `rr:{bench:${escape(r.businessKey)}}:${escape(r.metricVersion)}:${start}-${end}`;
     pipeline.evalsha(sha, 1, key, r.resultVersion.epoch.toString(), r.resultVersion.number.toString(),
-      r.value.toString(), r.status === 2 ? "STREAM_CLOSED" : "PROVISIONAL", updatedAt,
+      valueOf(r).toString(), r.status === 2 ? "STREAM_CLOSED" : "PROVISIONAL", updatedAt,
       String(Math.floor(Number(end) / 1000) + KEPT_MS));
   }
   for (const [error] of await pipeline.exec()) {

@@ -72,9 +72,9 @@ static void print_line(rr_buf *line, const rr_alert_message *message)
     struct timespec now;
 
     clock_gettime(CLOCK_REALTIME, &now);
-    rr_time_print((int64_t)now.tv_sec * RR_SECOND_US + now.tv_nsec / 1000, time_text);
     rr_buf_clear(line);
-    rr_buf_format(line, "%s alert ", time_text);
+    rr_buf_put(line, time_text, rr_time_print((int64_t)now.tv_sec * RR_SECOND_US + now.tv_nsec / 1000, time_text));
+    rr_buf_text(line, " alert ");
     put_shown(line, message->kind);
     rr_buf_char(line, ' ');
     put_shown(line, message->contract);

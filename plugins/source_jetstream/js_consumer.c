@@ -252,6 +252,24 @@ rr_status rr_js_check(rr_source *source, const jsConsumerConfig *config, rr_erro
     return done != RR_OK || config == NULL ? done : check(source, config, error);
 }
 
+/* For who only reads beside it, or publishes: the consumer's filter, where there is a consumer. */
+static rr_status take_filter(rr_source *source, rr_error *error)
+{
+    const rr_source_options *options = &source->options;
+    jsConsumerInfo *info = NULL;
+    jsErrCode code = 0;
+    natsStatus status = js_GetConsumerInfo(&info, source->js, options->stream, options->consumer, NULL, &code);
+    const char *filter = status == NATS_OK ? info->Config->FilterSubject : options->filter;
+
+    snprintf(source->filter, sizeof source->filter, "%s", filter == NULL ? "" : filter);
+    jsConsumerInfo_Destroy(info);
+    if (status == NATS_OK || status == NATS_NOT_FOUND || code == JSConsumerNotFoundErr) {
+        return RR_OK;
+    }
+    rr_nats_js_fail(source->nats, status, (int)code, "ask for it", error);
+    return rr_js_within(source, error);
+}
+
 rr_status rr_js_bind(rr_source *source, rr_error *error)
 {
     const rr_source_options *options = &source->options;
@@ -262,6 +280,9 @@ rr_status rr_js_bind(rr_source *source, rr_error *error)
 
     if (done != RR_OK) {
         return done;
+    }
+    if (options->read_only) {
+        return take_filter(source, error);
     }
     status = js_GetConsumerInfo(&info, source->js, options->stream, options->consumer, NULL, &code);
     if (status == NATS_NOT_FOUND || code == JSConsumerNotFoundErr) {

@@ -71,6 +71,8 @@ rr_status rr_js_consumer_info(rr_source *source, int wait_ms, jsConsumerInfo **i
 rr_status rr_js_gone(rr_source *source, const char *why, rr_error *error);
 
 /* source_jetstream.c */
+/* Connected, and nothing looked at. Whoever has it disconnects and frees it. */
+rr_status rr_js_open_unbound(const rr_source_options *options, rr_source **source, rr_error *error);
 rr_status rr_js_connect(rr_source *source, rr_error *error);
 void rr_js_disconnect(rr_source *source);
 rr_status rr_js_unavailable(const rr_source *source, rr_error *error);

@@ -3,6 +3,7 @@
 #include "js_internal.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 
 enum { NS_PER_US = 1000, NS_PER_MS = 1000000 };
 
@@ -166,23 +167,13 @@ static void ask_dead_letters(rr_source *source, rr_slice dead_letter, rr_source_
 
 static void ask_server(rr_source *source, rr_source_survey *survey)
 {
-    natsMsg *message = NULL;
-    char version[32] = "";
-
     survey->max_payload = natsConnection_GetMaxPayload(source->nats->connection);
-    /* The library tells no version; a server that answers with an account's limits has JetStream. */
-    if (natsConnection_RequestString(&message, source->nats->connection, "$JS.API.INFO", "",
-                                     source->options.timeout_ms) != NATS_OK) {
-        hide(survey, "JetStream", "of this account", "no answer: it may be off, or $JS.API.INFO not permitted");
-    }
-    snprintf(survey->server, sizeof survey->server, "nats-server%s", version);
-    natsMsg_Destroy(message);
+    snprintf(survey->server, sizeof survey->server, "NATS at %s", source->nats->place);
 }
 
 rr_status rr_js_survey(const rr_source_options *options, rr_slice dead_letter, rr_source_survey *survey,
                        rr_error *error)
 {
-    rr_source_options without = *options;
     rr_source *source;
     rr_status status;
 
@@ -190,19 +181,15 @@ rr_status rr_js_survey(const rr_source_options *options, rr_slice dead_letter, r
     survey->consumer.ack_wait_ms = survey->consumer.max_deliver = survey->consumer.max_ack_pending = RR_NOT_TOLD;
     forget_numbers(&survey->stream);
     forget_numbers(&survey->dead_letters);
-    without.consumer = NULL;
-    status = rr_source_jetstream_ops.open(&without, &source, error);
+    status = rr_js_open_unbound(options, &source, error);
     if (status != RR_OK) {
         return status;
     }
-    source->options.consumer = options->consumer;
     ask_server(source, survey);
     ask_stream(source, options->stream, &survey->stream, survey);
-    if (options->consumer != NULL) {
-        ask_consumer(source, survey);
-    }
+    ask_consumer(source, survey);
     ask_dead_letters(source, dead_letter, survey);
-    source->options.consumer = NULL;
-    rr_source_jetstream_ops.close(source);
+    rr_js_disconnect(source);
+    free(source);
     return RR_OK;
 }

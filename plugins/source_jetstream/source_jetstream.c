@@ -70,7 +70,7 @@ static rr_status check_options(const rr_source_options *options, rr_error *error
         return rr_fail(error, RR_CONFIG, "stream: '%s' is not a name of a stream (no points, spaces or wildcards)",
                        options->stream == NULL ? "" : options->stream);
     }
-    if (options->consumer != NULL && !good_name(options->consumer)) {
+    if (!good_name(options->consumer)) {
         return rr_fail(error, RR_CONFIG, "consumer: '%s' is not a name of a consumer (no points, spaces or wildcards)",
                        options->consumer == NULL ? "" : options->consumer);
     }
@@ -95,18 +95,15 @@ static void fill_in(rr_source *source, const rr_source_options *options)
     own->ack_wait_s = own->ack_wait_s == 0 ? 60 : own->ack_wait_s;
     own->timeout_ms = own->timeout_ms <= 0 ? 5000 : own->timeout_ms;
     snprintf(source->pull_subject, sizeof source->pull_subject, "$JS.API.CONSUMER.MSG.NEXT.%s.%s", own->stream,
-             own->consumer == NULL ? "" : own->consumer);
+             own->consumer);
 }
 
-static rr_status js_open(const rr_source_options *options, rr_source **source, rr_error *error)
+rr_status rr_js_open_unbound(const rr_source_options *options, rr_source **source, rr_error *error)
 {
-    rr_error local = {0};
     rr_source *made;
-    rr_status status;
+    rr_status status = check_options(options, error);
 
     *source = NULL;
-    error = error == NULL ? &local : error;
-    status = check_options(options, error);
     if (status != RR_OK) {
         return status;
     }
@@ -116,9 +113,25 @@ static rr_status js_open(const rr_source_options *options, rr_source **source, r
     }
     fill_in(made, options);
     status = rr_js_connect(made, error);
-    if (status == RR_OK && options->consumer != NULL) {
-        status = rr_js_bind(made, error);
+    if (status != RR_OK) {
+        free(made);
+        return status;
     }
+    *source = made;
+    return RR_OK;
+}
+
+static rr_status js_open(const rr_source_options *options, rr_source **source, rr_error *error)
+{
+    rr_error local = {0};
+    rr_source *made;
+    rr_status status = rr_js_open_unbound(options, &made, error == NULL ? &local : error);
+
+    *source = NULL;
+    if (status != RR_OK) {
+        return status;
+    }
+    status = rr_js_bind(made, error == NULL ? &local : error);
     if (status != RR_OK) {
         rr_js_disconnect(made);
         free(made);
@@ -313,6 +326,9 @@ static rr_status js_info(rr_source *source, rr_source_info *info, rr_error *erro
     copy_stream(info, stream);
     jsStreamInfo_Destroy(stream);
     done = rr_js_consumer_info(source, source->options.timeout_ms, &consumer, error);
+    if (done == RR_CONFIG && source->options.read_only) {
+        return RR_OK; /* it is not there yet, or no more */
+    }
     if (done == RR_OK) {
         info->ack_floor = consumer->AckFloor.Stream;
         info->delivered = consumer->Delivered.Stream;

@@ -79,7 +79,10 @@ extern const rr_command rr_command_check;
 extern const rr_command rr_command_encode;
 extern const rr_command rr_command_get;
 extern const rr_command rr_command_help;
+extern const rr_command rr_command_preflight;
 extern const rr_command rr_command_publish;
+extern const rr_command rr_command_rewind;
 extern const rr_command rr_command_run;
+extern const rr_command rr_command_verify;
 
 #endif

@@ -113,11 +113,11 @@ rr_status rr_opened_source(rr_opened *opened, size_t which, rr_error *error)
     return open_source(opened, which, &opened->config.sources[which].options, error);
 }
 
-rr_status rr_opened_publisher(rr_opened *opened, size_t which, rr_error *error)
+rr_status rr_opened_reader(rr_opened *opened, size_t which, rr_error *error)
 {
     rr_source_options options = opened->config.sources[which].options;
 
-    options.consumer = NULL;
+    options.read_only = true;
     return open_source(opened, which, &options, error);
 }
 

@@ -23,7 +23,7 @@ rr_status rr_opened_read(rr_opened *opened, const rr_args *args, rr_error *error
 rr_status rr_opened_store(rr_opened *opened, rr_error *error);
 rr_status rr_opened_drain_store(rr_opened *opened, rr_error *error);
 rr_status rr_opened_source(rr_opened *opened, size_t which, rr_error *error);
-rr_status rr_opened_publisher(rr_opened *opened, size_t which, rr_error *error); /* a source that only publishes */
+rr_status rr_opened_reader(rr_opened *opened, size_t which, rr_error *error); /* reads beside the consumer, or publishes */
 rr_status rr_opened_channels(rr_opened *opened, rr_error *error);
 
 void rr_opened_close(rr_opened *opened);

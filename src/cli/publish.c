@@ -129,7 +129,7 @@ static int run(const rr_args *args)
         status = find_route(&p, &error);
     }
     if (status == RR_OK) {
-        status = rr_opened_publisher(&p.opened, p.source, &error);
+        status = rr_opened_reader(&p.opened, p.source, &error);
     }
     if (status == RR_OK) {
         status = rr_records_open(&p.records, args->operand_count == 0 ? NULL : args->operands[0], "json", &error);

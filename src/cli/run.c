@@ -6,6 +6,7 @@
 #include <time.h>
 
 #include "opened.h"
+#include "preflight.h"
 
 static atomic_int stop;
 
@@ -78,22 +79,16 @@ static rr_status open_channels(rr_opened *opened, size_t which, rr_error *error)
     return rr_opened_channels(opened, error);
 }
 
-/* A side output that nobody stores is a loss. */
-static rr_status check_dead_letters(const rr_opened *opened, size_t which, rr_error *error)
+static void tell_finding(rr_preflight_severity severity, const char *text)
 {
-    const rr_live_source *source = &opened->sources[which];
-    char subject[512], stream[256];
-    rr_status status;
+    rr_log(severity == RR_PREFLIGHT_NOTE ? RR_LOG_DEBUG : RR_LOG_WARNING, "%s", text);
+}
 
-    snprintf(subject, sizeof subject, "%s.contract.stream.1", source->dead_letters);
-    status = source->ops->bound(source->source, rr_slice_of(subject), stream, error);
-    if (status == RR_OK && stream[0] == '\0') {
-        return rr_fail(error, RR_CONFIG,
-                       "source %s: no stream keeps the dead letters on %s.>; make one, e.g. "
-                       "`nats stream add DEAD --subjects '%s.>'`, since what nobody stores is lost",
-                       opened->config.sources[which].name, source->dead_letters, source->dead_letters);
-    }
-    return status;
+/* What would lose data stops the start; `reconciler preflight` tells the rest. */
+static rr_status check_servers(rr_opened *opened, size_t which, rr_error *error)
+{
+    (void)which;
+    return rr_preflight_check(&opened->config, tell_finding, error);
 }
 
 static rr_status open_all(rr_opened *opened, bool observe, rr_error *error)
@@ -111,12 +106,9 @@ static rr_status open_all(rr_opened *opened, bool observe, rr_error *error)
         status = patiently(opened, open_channels, 0, error);
     }
     for (size_t k = 0; k < opened->config.source_count && status == RR_OK; k++) {
-        status = patiently(opened, rr_opened_source, k, error);
-        if (status == RR_OK && !observe) {
-            status = check_dead_letters(opened, k, error);
-        }
+        status = patiently(opened, observe ? rr_opened_reader : rr_opened_source, k, error);
     }
-    return status;
+    return status == RR_OK && !observe ? patiently(opened, check_servers, 0, error) : status;
 }
 
 static void say_totals(const rr_live_totals *totals)

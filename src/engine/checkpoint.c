@@ -20,8 +20,9 @@ void rr_checkpoint_write(rr_buf *out, const rr_checkpoint *c)
     }
     rr_buf_format(out, ",\"incarnation\":\"%s\",\"repair\":", c->incarnation);
     if (c->repairing) {
-        rr_buf_format(out, "{\"first\":%" PRIu64 ",\"from\":%" PRIu64 ",\"to\":%" PRIu64 ",\"found_lost\":%" PRIu64 "}",
-                      c->first, c->from, c->to, c->found_lost);
+        rr_buf_format(out, "{\"first\":%" PRIu64 ",\"from\":%" PRIu64 ",\"to\":%" PRIu64 ",\"acked\":%" PRIu64
+                           ",\"found_lost\":%" PRIu64 "}",
+                      c->first, c->from, c->to, c->acked, c->found_lost);
     } else {
         rr_buf_text(out, "null");
     }
@@ -71,6 +72,7 @@ static bool read_tree(yajl_val tree, rr_arena *arena, rr_checkpoint *c)
     }
     c->repairing = read_u64(tree, "repair", "from", &c->from) && read_u64(tree, "repair", "to", &c->to) &&
                    read_u64(tree, "repair", "first", &c->first);
+    read_u64(tree, "repair", "acked", &c->acked);
     read_u64(tree, "repair", "found_lost", &c->found_lost);
     c->gap = read_u64(tree, "gap", "from", &c->gap_from) && read_u64(tree, "gap", "to", &c->gap_to);
     return true;
@@ -94,11 +96,12 @@ bool rr_checkpoint_read(rr_slice json, rr_arena *arena, rr_checkpoint *checkpoin
     return good;
 }
 
-static void set_repair(rr_checkpoint *c, uint64_t from, uint64_t to)
+void rr_checkpoint_set_repair(rr_checkpoint *c, uint64_t from, uint64_t to, uint64_t acked)
 {
     c->repairing = true;
     c->first = c->from = from;
     c->to = to;
+    c->acked = acked;
     c->found_lost = 0;
 }
 
@@ -129,7 +132,7 @@ rr_checkpoint_finding rr_checkpoint_advance(rr_checkpoint *c, bool known, const 
         c->created_at_us = info->created_at_us;
         if (info->ack_floor != 0) {
             finding = RR_CHECKPOINT_NEVER_WRITTEN;
-            set_repair(c, info->first_sequence, info->delivered);
+            rr_checkpoint_set_repair(c, info->first_sequence, info->delivered, info->ack_floor);
         }
     } else if (strcmp(c->incarnation, incarnation) != 0) {
         /* Equality of a floor is evidence of nothing: what was written above it may be gone. */
@@ -137,7 +140,7 @@ rr_checkpoint_finding rr_checkpoint_advance(rr_checkpoint *c, bool known, const 
 
         if (to > c->floor) {
             finding = RR_CHECKPOINT_STORE_CHANGED;
-            set_repair(c, c->floor + 1, to);
+            rr_checkpoint_set_repair(c, c->floor + 1, to, info->ack_floor);
         }
     } else if (!c->repairing && info->ack_floor > c->floor) {
         c->floor = info->ack_floor;

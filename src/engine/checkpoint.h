@@ -24,6 +24,7 @@ typedef struct rr_checkpoint {
     char incarnation[128];
     bool repairing;
     uint64_t first, from, to; /* the range being read again: from its beginning, what is still to do, its end */
+    uint64_t acked;           /* up to here it was acknowledged when the repair was set: what is gone here was lost */
     uint64_t found_lost;      /* results that turned out to be gone, so far */
     bool gap;                 /* what was lost and is no longer in the stream */
     uint64_t gap_from, gap_to;
@@ -47,6 +48,9 @@ typedef enum rr_checkpoint_finding {
 /* Pure: from what is held (`known` false: nothing) and what is seen. Sets floor, incarnation, repair and gap. */
 rr_checkpoint_finding rr_checkpoint_advance(rr_checkpoint *checkpoint, bool known, const rr_source_info *info,
                                             const char *incarnation);
+
+/* Asks for a range to be read again (also `rewind`). */
+void rr_checkpoint_set_repair(rr_checkpoint *checkpoint, uint64_t from, uint64_t to, uint64_t acked);
 
 /* A digest of a message, to notice a stream that was replaced by another one. */
 uint64_t rr_checkpoint_digest(rr_slice payload);

@@ -299,6 +299,7 @@ typedef struct slice_read {
     live *l;
     size_t source;
     size_t count;
+    uint64_t acked; /* what is applied above this was not lost, but under way */
     uint64_t lost;
     rr_status status;
     rr_error *error;
@@ -314,7 +315,8 @@ static void decide_slice(slice_read *read)
         read->status = rr_batch_step(l->repair_batch, l->options->now_us(), read->error);
     }
     for (size_t k = 0; k < read->count && read->status == RR_OK; k++) {
-        read->lost += l->items[k].settled && l->items[k].outcome.verdict == RR_VERDICT_APPLIED;
+        read->lost += l->items[k].settled && l->items[k].outcome.verdict == RR_VERDICT_APPLIED &&
+                      l->items[k].record->stream_sequence <= read->acked;
     }
     read->count = 0;
     rr_arena_reset(&l->arena);
@@ -364,6 +366,7 @@ static rr_status repair_slice(live *l, size_t k, rr_error *error)
     if (status != RR_OK || !c.repairing) {
         return status;
     }
+    read.acked = c.acked;
     upto = c.to - c.from < REPAIR_SLICE ? c.to : c.from + REPAIR_SLICE - 1;
     status = source->ops->replay(source->source, c.from, upto, read_again, &read, error);
     if (status == RR_OK && read.status == RR_OK && read.count != 0) {

@@ -82,7 +82,7 @@ static void put_window_kind(generator *g, rr_buf *yaml, bool *session)
     static const char *const sessions[] = {"{kind: session, gap: 10s}", "{kind: session, gap: 10s, max: 2m}",
                                            "{kind: session, gap: 10s, ends: last}"};
 
-    *session = chance(g, 25);
+    *session = chance(g, 36);
     rr_buf_format(yaml, "  window: %s\n", *session ? PICK(g, sessions) : PICK(g, kinds));
 }
 
@@ -343,8 +343,26 @@ static void make_delta(generator *g, draft *d)
     }
 }
 
+/* Aims at an assertion that was made; the values that it names are the same, or (where that may be) its own. */
+static void aim(generator *g, draft *d)
+{
+    size_t latest = g->made_count < 4 ? g->made_count : 4;
+    const draft *at = latest == 0 ? NULL : &g->made[g->made_count - 1 - below(g, (unsigned)latest)];
+    draft own = *d;
+
+    if (at == NULL || at->op != NULL || at->origin != NULL || !chance(g, 75)) {
+        return;
+    }
+    *d = *at;
+    d->has_includes = false;
+    if (!g->history->honest && chance(g, 70)) {
+        memcpy(d->measures, own.measures, sizeof d->measures);
+    }
+}
+
 static void withdraw_targeted(generator *g, draft *d)
 {
+    aim(g, d);
     d->op = "RETRACT";
     d->retracts = d->version;
     d->status = NULL;
@@ -378,7 +396,7 @@ static void make_retraction(generator *g, draft *d)
     set_content(g, d, &dice);
     if (is_untargeted) {
         withdraw_untargeted(g, d);
-    } else if (chance(g, 30)) {
+    } else if (chance(g, 45)) {
         withdraw_targeted(g, d);
     }
     set_knowledge(g, d);
@@ -643,7 +661,7 @@ static const struct {
     {RR_REASON_METRIC_VERSION_UNKNOWN, 11, break_unknown_metric},
     {RR_REASON_OP_NOT_IN_MODE, 12, break_op},
     {RR_REASON_CORRECTION_NOT_ALLOWED, 9, break_not_allowed},
-    {RR_REASON_BASE_MISSING, 26, break_base},
+    {RR_REASON_BASE_MISSING, 44, break_base},
     {RR_REASON_STATUS_NOT_ALLOWED, 6, break_status},
     {RR_REASON_IDENTITY_MISSING, 16, break_identity},
     {RR_REASON_VERSION_MISSING, 7, break_version},
@@ -790,7 +808,7 @@ static void make_domains(generator *g)
     g->ids = 2 + below(g, 3);
     g->contributors = 1 + below(g, 3);
     g->epochs = chance(g, 25) ? 3 : 1;
-    g->closed = chance(g, 60) ? 30 : 5;
+    g->closed = chance(g, 70) ? 35 : 5;
     g->knowing = PICK(g, knowing);
     g->broken = chance(g, 50) ? 10 : 40;
 }

@@ -172,6 +172,61 @@ static void store(rr_world *world, rr_held *held)
 
 /* ---- taking a record ---- */
 
+static rr_view *views_of(rr_world *world, const rr_unit *unit)
+{
+    rr_view *views = rr_arena_take(&world->arena, (unit->cell_count + 1) * sizeof *views);
+
+    RR_MUST(views != NULL && rr_arena_reserve(&world->arena, rr_join_need(unit, NULL)));
+    for (size_t k = 0; k < unit->cell_count; k++) {
+        views[k] = rr_cell_view(unit, &unit->cells[k], &world->arena);
+    }
+    return views;
+}
+
+/* An engine writes only what is said to have changed. */
+static void check_dirty(rr_world *world, const rr_cell *before, const rr_view *seen, size_t count, const rr_unit *unit,
+                        bool grew)
+{
+    rr_view *now = views_of(world, unit);
+    size_t was = 0;
+
+    for (size_t k = 0; k < unit->cell_count; k++) {
+        const rr_cell *cell = &unit->cells[k];
+        bool known = was < count && rr_window_equal(before[was].window, cell->window);
+        bool changed = !known || rr_view_differs(&seen[was], &now[k]) || seen[was].conflicts != now[k].conflicts;
+
+        was += known;
+        if (changed && (!cell->dirty || !grew)) {
+            world->fault = grew ? "a cell changed and is not dirty" : "a cell changed and nothing grew";
+        }
+        if (cell->view_valid && (rr_view_differs(&cell->view, &now[k]) || cell->view.conflicts != now[k].conflicts)) {
+            world->fault = "a view that is kept is not that of the facts";
+        }
+    }
+}
+
+static rr_joined join_once(rr_world *world, rr_held *held, rr_outcome *outcome)
+{
+    rr_unit *unit = &held->unit;
+    size_t count = unit->cell_count;
+    rr_view *seen = views_of(world, unit);
+    rr_cell *before = rr_arena_take(&world->arena, (count + 1) * sizeof *before);
+    rr_joined joined;
+
+    RR_MUST(before != NULL && rr_arena_reserve(&world->arena, rr_join_need(unit, &world->record)));
+    if (count != 0) {
+        memcpy(before, unit->cells, count * sizeof *before);
+    }
+    for (size_t k = 0; k < count; k++) {
+        unit->cells[k].dirty = false;
+    }
+    joined = rr_join(unit, &world->record, &world->arena, outcome);
+    if (joined == RR_JOIN_DONE) {
+        check_dirty(world, before, seen, count, unit, outcome->grew);
+    }
+    return joined;
+}
+
 static rr_outcome join(rr_world *world, rr_held *held)
 {
     rr_outcome outcome = {0};
@@ -180,12 +235,10 @@ static rr_outcome join(rr_world *world, rr_held *held)
     if (world->kind != RR_WORLD_KEPT) {
         load(world, held, false);
     }
-    RR_MUST(rr_arena_reserve(&world->arena, rr_join_need(&held->unit, &world->record)));
-    joined = rr_join(&held->unit, &world->record, &world->arena, &outcome);
+    joined = join_once(world, held, &outcome);
     if (joined == RR_JOIN_NEEDS_PARTS && !held->unit.complete) {
         load(world, held, true);
-        RR_MUST(rr_arena_reserve(&world->arena, rr_join_need(&held->unit, &world->record)));
-        joined = rr_join(&held->unit, &world->record, &world->arena, &outcome);
+        joined = join_once(world, held, &outcome);
     }
     if (joined == RR_JOIN_NEEDS_PARTS) {
         world->fault = "rr_join asks for parts that it has";

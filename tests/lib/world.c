@@ -23,7 +23,7 @@
 
 #include "publish.h"
 
-enum { WORDS = 32, START_MS = 20000, SHOWN_BYTES = 6000 };
+enum { WORDS = 32, START_MS = 20000, SHOWN_BYTES = 6000, CONFIGURATION = 78 };
 
 const char *rr_world_program;
 bool rr_world_full;
@@ -223,6 +223,7 @@ static rr_child *spawn(rr_world *world, const char *const *words, int out)
     assert_true(world->child_count < RR_WORLD_CHILDREN);
     child = &world->children[world->child_count++];
     snprintf(child->log, sizeof child->log, "%s/child-%zu.log", world->folder, world->child_count);
+    unlink(child->log);
     fflush(NULL);
     child->pid = fork();
     if (child->pid == 0) {
@@ -275,8 +276,8 @@ int rr_child_wait(rr_child *child, int within_ms)
         }
         rr_nap_ms(5);
     }
-    if (child->exit_code != 0) {
-        show_log(child);
+    if (child->exit_code != 0 && child->exit_code != CONFIGURATION) {
+        show_log(child); /* no test expects it */
     }
     return child->exit_code;
 }

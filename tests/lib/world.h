@@ -16,7 +16,7 @@
 
 #include "servers.h"
 
-enum { RR_WORLD_CHILDREN = 16, RR_WORLD_PATH = 160 };
+enum { RR_WORLD_CHILDREN = 32, RR_WORLD_PATH = 160 };
 
 typedef struct rr_child {
     pid_t pid;      /* 0: not running */

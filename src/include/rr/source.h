@@ -32,8 +32,9 @@ typedef enum rr_start { RR_START_ALL, RR_START_NEW, RR_START_TIME } rr_start;
 /* Options of one consumer, from the configuration. Texts outlive the source. */
 typedef struct rr_source_options {
     const char *url;         /* nats://host:port[,nats://host:port] */
-    const char *stream;
-    const char *consumer;    /* NULL: no consumer; the source only publishes */
+    const char *stream, *consumer;
+    bool read_only;          /* nothing is bound, fetched or acknowledged: only publish, replay and info; the consumer need
+                              * not be there */
     const char *filter;      /* subject filter of a consumer that is made; NULL: all */
     const char *user, *password, *token, *credentials_file, *nkey_seed_file; /* NULL: none */
     const char *tls_ca_file, *tls_cert_file, *tls_key_file;
@@ -101,7 +102,7 @@ typedef struct rr_consumer_survey {
 
 /* What a look at the source's servers told (rr/survey.h says what was not told looks like). */
 typedef struct rr_source_survey {
-    char server[64];       /* for people: "nats-server 2.9.10" */
+    char server[280];      /* for people: "NATS at nats://host:4222" */
     int64_t max_payload;   /* bytes of one message */
     rr_stream_survey stream;
     rr_consumer_survey consumer;

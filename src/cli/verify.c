@@ -1,0 +1,125 @@
+/* `reconciler verify`: does Redis hold what the streams say? */
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "verify.h"
+
+#include <inttypes.h>
+#include <time.h>
+
+#include "cli.h"
+#include "opened.h"
+#include "ports.h"
+
+static int64_t now_us(void)
+{
+    struct timespec now;
+
+    clock_gettime(CLOCK_REALTIME, &now);
+    return (int64_t)now.tv_sec * 1000000 + now.tv_nsec / 1000;
+}
+
+static void pause_ms(int ms)
+{
+    struct timespec wait = {ms / 1000, ms % 1000 * 1000000L};
+
+    nanosleep(&wait, NULL);
+}
+
+static void report(void *context, rr_verify_finding finding, rr_slice key, rr_slice expected, rr_slice found)
+{
+    static const char *const words[] = {"differs", "missing", "extra", "broken"};
+    rr_buf line = {0};
+
+    (void)context;
+    rr_buf_format(&line, "{\"finding\":\"%s\",\"key\":", words[finding]);
+    rr_buf_json(&line, key);
+    rr_buf_text(&line, ",\"expected\":");
+    rr_buf_slice(&line, expected.len == 0 ? RR_SLICE("null") : expected);
+    rr_buf_text(&line, ",\"found\":");
+    rr_buf_slice(&line, found.len == 0 ? RR_SLICE("null") : found);
+    rr_buf_text(&line, "}\n");
+    rr_cli_out(rr_buf_view(&line));
+    rr_buf_fini(&line);
+}
+
+static rr_status verify_contract(rr_opened *opened, const rr_args *args, const rr_contract *contract, uint64_t *different,
+                                 rr_error *error)
+{
+    rr_verify_options options = {.contract = contract,
+                                 .store_ops = opened->store_ops,
+                                 .store = opened->store,
+                                 .memory_ops = rr_ports_store("memory:", error),
+                                 .prefix = rr_slice_of(opened->config.prefix),
+                                 .sources = opened->sources,
+                                 .source_count = opened->config.source_count,
+                                 .repair = rr_args_flag(args, "repair"),
+                                 .now_us = now_us,
+                                 .pause = pause_ms,
+                                 .report = report};
+    rr_verify_totals totals;
+    rr_status status = rr_verify_run(&options, &totals, error);
+
+    if (status == RR_OK) {
+        rr_log(RR_LOG_INFO, "%.*s: %" PRIu64 " records read, %" PRIu64 " cells equal, %" PRIu64 " differ, %" PRIu64
+                            " not verifiable (%s), %" PRIu64 " replaced",
+               (int)contract->name.len, contract->name.data, totals.records, totals.equal, totals.different,
+               totals.not_verifiable, totals.covers_all ? "their retention is over" : "the streams do not cover them whole",
+               totals.repaired);
+        *different += totals.different;
+    }
+    return status;
+}
+
+static rr_status verify_all(rr_opened *opened, const rr_args *args, uint64_t *different, rr_error *error)
+{
+    const char *name = rr_args_value(args, "contract");
+    rr_status status = rr_opened_store(opened, error);
+
+    if (name != NULL && rr_contracts_find(&opened->config.contracts, rr_slice_of(name)) == NULL) {
+        return rr_fail(error, RR_USAGE, "the configuration has no contract named '%s'", name);
+    }
+    for (size_t k = 0; k < opened->config.source_count && status == RR_OK; k++) {
+        status = rr_opened_reader(opened, k, error);
+    }
+    for (size_t k = 0; k < opened->config.contracts.count && status == RR_OK; k++) {
+        const rr_contract *contract = &opened->config.contracts.items[k];
+
+        if (name == NULL || rr_slice_equal(contract->name, rr_slice_of(name))) {
+            status = verify_contract(opened, args, contract, different, error);
+        }
+    }
+    return status;
+}
+
+static int run(const rr_args *args)
+{
+    rr_opened opened;
+    rr_error error = {0};
+    uint64_t different = 0;
+    rr_status status = rr_opened_read(&opened, args, &error);
+
+    if (status == RR_OK) {
+        status = verify_all(&opened, args, &different, &error);
+    }
+    rr_opened_close(&opened);
+    if (status != RR_OK) {
+        return rr_cli_fail(args, &error);
+    }
+    return different == 0 ? RR_EXIT_DONE : RR_EXIT_DIFFERENCES;
+}
+
+static const rr_cli_option options[] = {
+    {.name = "config", .letter = 'c', .argument = "FILE", .required = true, .help = "the configuration, in YAML"},
+    {.name = "contract", .letter = 'n', .argument = "NAME", .help = "one contract (default: all)"},
+    {.name = "repair", .help = "replace what differs, unless it changed meanwhile"},
+    RR_CLI_END,
+};
+
+const rr_command rr_command_verify = {
+    .name = "verify",
+    .summary = "compare the stored cells with what the streams say",
+    .options = options,
+    .details = "Reads the streams from their first message through the same rules into memory, and prints one JSON line\n"
+               "for each cell that differs. Exit 1 if any does. Cells that the streams do not cover whole are not judged.\n"
+               "On a live stream a difference is looked at again after reading on.\n",
+    .run = run,
+};

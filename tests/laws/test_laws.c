@@ -1,0 +1,625 @@
+/* The laws of the semantics (section 1) on random histories, straight on the core.
+ *
+ *   test_laws [--histories N] [--seed S]      N: 1500 if not said
+ *   test_laws --one SEED                      one history of a report, again
+ *
+ * The seed is made of the commit, or of the date where there is none, so that runs move on and one commit is always
+ * judged alike. Each run says how often every verdict, reason and alert of the core came up, and fails if one was rare:
+ * a law that is never put to the test holds nothing. A failure prints the smallest history that shows it, in the form
+ * that `reconciler apply --contract law.yaml --cells law.jsonl` reads.
+ */
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+
+#include "model.h"
+#include "must.h"
+#include "view.h"
+
+enum { LINES_MAX = 128, RARE_PER_MILLE = 5, REPORTS_MAX = 3 };
+
+/* What a check found; law NULL: nothing. */
+typedef struct finding {
+    const char *law;
+    rr_buf detail;
+    rr_line lines[LINES_MAX]; /* in the order that shows it */
+    size_t count;
+} finding;
+
+typedef struct tally {
+    uint64_t histories, honest, records;
+    uint64_t verdicts[RR_VERDICT_COUNT], reasons[RR_REASON_COUNT], alerts[RR_ALERT_COUNT];
+} tally;
+
+/* One way through a history, and what became of it. */
+typedef struct passage {
+    rr_world world;
+    rr_outcome outcomes[LINES_MAX];
+    rr_record admitted[LINES_MAX];
+    size_t admitted_count;
+} passage;
+
+static const rr_alert_set conflict_alerts = RR_BIT(RR_ALERT_EQUIVOCATION) | RR_BIT(RR_ALERT_RETRACTION_MISMATCH) |
+                                            RR_BIT(RR_ALERT_CORRECTION_CONFLICT) |
+                                            RR_BIT(RR_ALERT_OVERLAPPING_SESSIONS);
+
+static void find(finding *f, const char *law, const char *what, rr_slice more, rr_slice other)
+{
+    if (f->law == NULL) {
+        f->law = law;
+        rr_buf_format(&f->detail, "%s\n%.*s", what, (int)more.len, more.data);
+        if (other.len != 0) {
+            rr_buf_format(&f->detail, "and\n%.*s", (int)other.len, other.data);
+        }
+    }
+}
+
+static const rr_slice nothing = {NULL, 0};
+static const char law_2[] = "2: idempotent";
+
+/* ---- law by law: one record ---- */
+
+/* Law 7, by the lines that readers see. */
+static void check_verdict(finding *f, const rr_outcome *outcome, rr_slice before, rr_slice after)
+{
+    bool changed = !rr_slice_equal(before, after);
+
+    if (changed && outcome->verdict != RR_VERDICT_APPLIED) {
+        find(f, "7: the verdict says what readers saw", "they saw a change, and the verdict is not APPLIED:", before,
+             after);
+    } else if (!changed && outcome->verdict == RR_VERDICT_APPLIED) {
+        find(f, "7: the verdict says what readers saw", "APPLIED, and readers see what they saw:", before, nothing);
+    }
+}
+
+/* Law 3: who is not taken gets an alert. */
+static void check_alerts(finding *f, const rr_outcome *outcome)
+{
+    if (outcome->verdict == RR_VERDICT_STALE && (outcome->alerts & RR_BIT(RR_ALERT_STALE_OVERWRITE)) == 0) {
+        find(f, "3: no silent overwrite", "STALE without its alert", nothing, nothing);
+    }
+    if (outcome->verdict == RR_VERDICT_CONFLICT && (outcome->alerts & conflict_alerts) == 0) {
+        find(f, "3: no silent overwrite", "CONFLICT without its alert", nothing, nothing);
+    }
+    if (outcome->verdict == RR_VERDICT_DUPLICATE && (outcome->alerts & ~conflict_alerts) != 0) {
+        find(f, "3: no silent overwrite", "DUPLICATE with an alert of its own", nothing, nothing);
+    }
+}
+
+/* Law 3: what a live assertion, or a correction, does to a live value that is seen. A withdrawal may uncover older. */
+static void check_overwrite(finding *f, const rr_contract *contract, const rr_record *record, const rr_view *before,
+                            const rr_view *after)
+{
+    int order = rr_version_compare(after->version, before->version);
+    bool same_lane = before->origin == after->origin;
+
+    if (before->state != RR_STATE_present || after->state != RR_STATE_present || !rr_view_differs(before, after) ||
+        contract->mode == RR_MODE_DELTA || record->op == RR_OP_RETRACT) {
+        return;
+    }
+    if (same_lane && record->origin == RR_ORIGIN_LIVE && before->origin == RR_ORIGIN_LIVE &&
+        (order < 0 || (order == 0 && contract->mode == RR_MODE_CUMULATIVE))) {
+        find(f, "3: no silent overwrite", "a live value was replaced by one that is not newer", nothing, nothing);
+    }
+    if (same_lane && record->origin == RR_ORIGIN_CORRECTION && before->origin == RR_ORIGIN_LIVE) {
+        find(f, "3: no silent overwrite", "a correction changed what live shows", nothing, nothing);
+    }
+    if (same_lane && before->origin == RR_ORIGIN_CORRECTION &&
+        (record->origin == RR_ORIGIN_LIVE ||
+         (contract->corrections == RR_CORRECTIONS_COORDINATED && order <= 0))) {
+        find(f, "3: no silent overwrite", "a correction was replaced by what is not a newer one", nothing, nothing);
+    }
+}
+
+/* Law 3, where the answer is plain: one register, no corrections. */
+static void check_stale(finding *f, const rr_contract *contract, const rr_record *record, const rr_view *before,
+                        const rr_outcome *outcome)
+{
+    int order = rr_version_compare(record->version, before->version);
+    rr_verdict wanted = order < 0 ? RR_VERDICT_STALE : RR_VERDICT_APPLIED;
+
+    if (contract->mode != RR_MODE_CUMULATIVE || contract->corrections != RR_CORRECTIONS_NONE ||
+        contract->window_kind == RR_WINDOW_SESSION || order == 0) {
+        return;
+    }
+    if (outcome->verdict != wanted) {
+        find(f, "3: no silent overwrite", order < 0 ? "an older version is not STALE" : "a newer one is not APPLIED",
+             nothing, nothing);
+    }
+}
+
+typedef struct sight {
+    rr_buf lines;      /* of the record's unit, without conflicts */
+    rr_view of_record; /* the view of the record's cell */
+    bool there;
+} sight;
+
+static rr_held *held_before(rr_world *world, const rr_line *line)
+{
+    rr_world probe = {.kind = RR_WORLD_KEPT, .contract = world->contract};
+    rr_held *found = NULL;
+
+    rr_arena_init(&probe.arena, 0);
+    rr_world_take(&probe, line);
+    for (size_t k = 0; probe.at != NULL && k < world->held_count; k++) {
+        if (rr_slice_equal(rr_buf_view(&world->held[k]->business_key), rr_buf_view(&probe.at->business_key)) &&
+            rr_slice_equal(rr_buf_view(&world->held[k]->metric_version), rr_buf_view(&probe.at->metric_version)) &&
+            rr_window_equal(world->held[k]->window, probe.at->window)) {
+            found = world->held[k];
+        }
+    }
+    rr_world_fini(&probe);
+    return found;
+}
+
+static void look(rr_world *world, rr_held *held, const rr_record *record, sight *s)
+{
+    bool session = world->contract->window_kind == RR_WINDOW_SESSION;
+    const rr_cell *cell;
+
+    if (held == NULL) {
+        return;
+    }
+    rr_held_print(world, held, false, &s->lines);
+    cell = record == NULL ? held->unit.cells : rr_unit_cell(&held->unit, session ? record->window : (rr_window){0, 0});
+    s->there = cell != NULL && !session;
+    if (s->there) {
+        s->of_record = cell->view; /* kept: the join left it valid */
+    }
+}
+
+/* Takes one record into a kept world, and holds what happened to the laws. */
+static rr_outcome take_checked(finding *f, passage *p, const rr_line *line)
+{
+    rr_world *world = &p->world;
+    rr_held *held = held_before(world, line);
+    sight before = {0}, after = {0};
+    rr_outcome outcome;
+    const char *fault;
+
+    look(world, held, NULL, &before);
+    outcome = rr_world_take(world, line);
+    if (outcome.reason != line->wanted) {
+        rr_slice reason = rr_slice_of(rr_reason_word(outcome.reason));
+
+        find(f, "admission", "the reason is not the rule that is broken, but:", reason,
+             rr_slice_of(rr_reason_word(line->wanted)));
+    }
+    if (world->at != NULL) {
+        look(world, world->at, &world->record, &after);
+        check_verdict(f, &outcome, rr_buf_view(&before.lines), rr_buf_view(&after.lines));
+        check_alerts(f, &outcome);
+        if (before.there && after.there) {
+            check_overwrite(f, world->contract, &world->record, &before.of_record, &after.of_record);
+            check_stale(f, world->contract, &world->record, &before.of_record, &outcome);
+        }
+        fault = rr_fold_fault(&world->at->unit, &world->arena);
+        if (fault != NULL) {
+            find(f, "incremental = anew", fault, nothing, nothing);
+        }
+        p->admitted[p->admitted_count++] = world->record;
+    }
+    if (world->fault != NULL) {
+        find(f, "inside", world->fault, nothing, nothing);
+    }
+    rr_buf_fini(&before.lines);
+    rr_buf_fini(&after.lines);
+    return outcome;
+}
+
+/* ---- whole passages ---- */
+
+static bool same_outcome(const rr_outcome *a, const rr_outcome *b)
+{
+    return a->verdict == b->verdict && a->reason == b->reason && a->alerts == b->alerts;
+}
+
+static void compare_cells(finding *f, const char *law, const char *what, rr_world *a, rr_world *b)
+{
+    rr_buf first = {0}, second = {0};
+
+    rr_world_print(a, true, &first);
+    rr_world_print(b, true, &second);
+    if (!rr_slice_equal(rr_buf_view(&first), rr_buf_view(&second))) {
+        find(f, law, what, rr_buf_view(&first), rr_buf_view(&second));
+    }
+    rr_buf_fini(&first);
+    rr_buf_fini(&second);
+}
+
+/* Nothing is lost in bytes: a world that reads and writes each record gives the same answers and the same cells. */
+static void check_stored(finding *f, passage *kept, const rr_history *h, rr_world_kind kind)
+{
+    static const char law[] = "nothing is lost in a store";
+    const char *how = kind == RR_WORLD_SPILLED ? "with parts beside the value:" : "with parts in the value:";
+    rr_world world;
+
+    rr_world_init(&world, h->contract, kind);
+    for (size_t k = 0; k < h->count && f->law == NULL; k++) {
+        rr_outcome outcome = rr_world_take(&world, &h->lines[k]);
+
+        if (world.fault != NULL) {
+            find(f, law, world.fault, rr_slice_of(how), nothing);
+        } else if (!same_outcome(&outcome, &kept->outcomes[k])) {
+            find(f, law, "another verdict or alert", rr_slice_of(how), h->lines[k].json);
+        }
+    }
+    compare_cells(f, law, how, &kept->world, &world);
+    rr_world_fini(&world);
+}
+
+static void check_model(finding *f, passage *kept, const rr_history *h)
+{
+    rr_buf model = {0}, text = {0};
+
+    if (rr_model_knows(h->contract, h->honest)) {
+        rr_model_print(h->contract, kept->admitted, kept->admitted_count, &model);
+        rr_world_print(&kept->world, true, &text);
+        if (!rr_slice_equal(rr_buf_view(&model), rr_buf_view(&text))) {
+            find(f, "6: exact (worked out from all records)", "wanted and got:", rr_buf_view(&model), rr_buf_view(&text));
+        }
+    }
+    rr_buf_fini(&model);
+    rr_buf_fini(&text);
+}
+
+static void keep_lines(finding *f, const rr_line *lines, size_t count)
+{
+    memcpy(f->lines, lines, count * sizeof *lines);
+    f->count = count;
+}
+
+/* Which lane readers see while lanes diverge may depend on the order: such lines keep only their conflicts. */
+static void mask_diverged(const rr_contract *contract, rr_buf *text)
+{
+    static const char mark[] = "\"divergence\"";
+    char *from = text->data, *end = text->data + text->len, *to = text->data;
+
+    if (contract->during_conflict != RR_DURING_INCUMBENT || contract->corrections == RR_CORRECTIONS_NONE) {
+        return;
+    }
+    while (from < end) {
+        char *next = (char *)memchr(from, '\n', (size_t)(end - from)) + 1;
+        char *state = memmem(from, (size_t)(next - from), ",\"state\":", 9);
+        char *conflicts = memmem(from, (size_t)(next - from), ",\"conflicts\":", 13);
+        bool diverged = memmem(from, (size_t)(next - from), mark, sizeof mark - 1) != NULL;
+
+        if (diverged) {
+            memmove(to, from, (size_t)(state - from));
+            to += state - from;
+            from = conflicts;
+        }
+        memmove(to, from, (size_t)(next - from));
+        to += next - from;
+        from = next;
+    }
+    text->len = (size_t)(to - text->data);
+}
+
+/* Law 1. */
+static void check_order(finding *f, passage *kept, const rr_history *h, rr_dice *dice)
+{
+    rr_line lines[LINES_MAX];
+    rr_world world;
+    rr_buf first = {0}, second = {0};
+
+    memcpy(lines, h->lines, h->count * sizeof *lines);
+    for (size_t k = h->count; k > 1; k--) {
+        size_t other = rr_dice_below(dice, (unsigned)k);
+        rr_line line = lines[k - 1];
+
+        lines[k - 1] = lines[other];
+        lines[other] = line;
+    }
+    rr_world_init(&world, h->contract, RR_WORLD_KEPT);
+    for (size_t k = 0; k < h->count; k++) {
+        rr_world_take(&world, &lines[k]);
+    }
+    rr_world_print(&kept->world, true, &first);
+    rr_world_print(&world, true, &second);
+    mask_diverged(h->contract, &first);
+    mask_diverged(h->contract, &second);
+    if (!rr_slice_equal(rr_buf_view(&first), rr_buf_view(&second)) && f->law == NULL) {
+        find(f, "1: order-free", "these cells, and other ones when the records are shuffled:", rr_buf_view(&first),
+             rr_buf_view(&second));
+        keep_lines(f, lines, h->count);
+    }
+    rr_buf_fini(&first);
+    rr_buf_fini(&second);
+    rr_world_fini(&world);
+}
+
+static bool contradicted(const rr_outcome *outcome)
+{
+    return (outcome->alerts & (RR_BIT(RR_ALERT_EQUIVOCATION) | RR_BIT(RR_ALERT_RETRACTION_MISMATCH))) != 0;
+}
+
+static bool says(const rr_line *line, const char *what)
+{
+    return memmem(line->json.data, line->json.len, what, strlen(what)) != NULL;
+}
+
+/* A contender proves nothing (section 8); when it comes again and is merely stale, what it knows counts. */
+static bool brings_more(const rr_line *line, const rr_outcome *outcome)
+{
+    return contradicted(outcome) && says(line, "includes_correction");
+}
+
+/* A withdrawal that contradicted, and comes again when it is merely old, is held: a later contradiction of it shows. */
+static bool may_show_more(const rr_line *line, const rr_outcome *outcome)
+{
+    return contradicted(outcome) && says(line, "\"RETRACT\"");
+}
+
+static void repeat(finding *f, rr_world *world, const rr_line *line)
+{
+    rr_buf before = {0}, after = {0};
+
+    rr_world_print(world, true, &before);
+    rr_world_take(world, line);
+    rr_world_print(world, true, &after);
+    if (!rr_slice_equal(rr_buf_view(&before), rr_buf_view(&after))) {
+        find(f, law_2, "the last record is a repeat, and changed cells:", rr_buf_view(&before), rr_buf_view(&after));
+    }
+    rr_buf_fini(&before);
+    rr_buf_fini(&after);
+}
+
+/* Law 2: any record again, at any later time: nothing changes, then or for those that come after it. */
+static void check_repeats(finding *f, passage *kept, const rr_history *h, rr_dice *dice)
+{
+    rr_line lines[LINES_MAX];
+    size_t count = 0;
+    bool shows_more = false;
+    rr_world world;
+
+    rr_world_init(&world, h->contract, RR_WORLD_KEPT);
+    for (size_t k = 0; k < h->count && f->law == NULL; k++) {
+        rr_outcome outcome = rr_world_take(&world, &h->lines[k]);
+        size_t again = rr_dice_below(dice, (unsigned)k + 1);
+
+        lines[count++] = h->lines[k];
+        if (!same_outcome(&outcome, &kept->outcomes[k]) && !shows_more) {
+            find(f, law_2, "a repeat changed the verdict or alerts of a record behind it:", h->lines[k].json, nothing);
+        } else if (!brings_more(&h->lines[again], &kept->outcomes[again])) {
+            shows_more = shows_more || may_show_more(&h->lines[again], &kept->outcomes[again]);
+            lines[count++] = h->lines[again];
+            repeat(f, &world, &h->lines[again]);
+        }
+    }
+    if (f->law == NULL) {
+        compare_cells(f, law_2, "these cells, and other ones with repeats:", &kept->world, &world);
+    }
+    if (f->law == law_2) {
+        keep_lines(f, lines, count);
+    }
+    rr_world_fini(&world);
+}
+
+static void count_outcome(tally *t, const rr_outcome *outcome)
+{
+    t->records++;
+    t->verdicts[outcome->verdict]++;
+    t->reasons[outcome->reason]++;
+    for (unsigned k = 0; k < RR_ALERT_COUNT; k++) {
+        t->alerts[k] += (outcome->alerts >> k) & 1;
+    }
+}
+
+/* All laws on one history; the tally may be NULL. */
+static void check_history(const rr_history *h, finding *f, tally *t)
+{
+    passage *kept = calloc(1, sizeof *kept);
+    rr_dice dice = {h->seed ^ UINT64_C(0x5eed)};
+
+    RR_MUST(kept != NULL && h->count <= LINES_MAX / 2);
+    rr_world_init(&kept->world, h->contract, RR_WORLD_KEPT);
+    for (size_t k = 0; k < h->count && f->law == NULL; k++) {
+        kept->outcomes[k] = take_checked(f, kept, &h->lines[k]);
+        if (t != NULL) {
+            count_outcome(t, &kept->outcomes[k]);
+        }
+    }
+    if (f->law == NULL) {
+        check_stored(f, kept, h, RR_WORLD_STORED);
+        check_stored(f, kept, h, RR_WORLD_SPILLED);
+        check_model(f, kept, h);
+        check_repeats(f, kept, h, &dice);
+        if (h->honest) {
+            check_order(f, kept, h, &dice);
+            check_order(f, kept, h, &dice);
+        }
+    }
+    rr_world_fini(&kept->world);
+    free(kept);
+}
+
+/* ---- the smallest history that shows it ---- */
+
+static void clear(finding *f)
+{
+    f->law = NULL;
+    f->count = 0;
+    rr_buf_clear(&f->detail);
+}
+
+static bool fails_without(rr_history *h, size_t drop, finding *f)
+{
+    rr_line dropped = h->lines[drop];
+
+    memmove(&h->lines[drop], &h->lines[drop + 1], (h->count - drop - 1) * sizeof *h->lines);
+    h->count--;
+    clear(f);
+    check_history(h, f, NULL);
+    if (f->law != NULL) {
+        return true;
+    }
+    memmove(&h->lines[drop + 1], &h->lines[drop], (h->count - drop) * sizeof *h->lines);
+    h->lines[drop] = dropped;
+    h->count++;
+    return false;
+}
+
+static void shrink(rr_history *h, finding *f)
+{
+    bool smaller = true;
+
+    while (smaller) {
+        smaller = false;
+        for (size_t k = h->count; k-- > 0 && h->count > 1;) {
+            smaller = fails_without(h, k, f) || smaller;
+        }
+    }
+    clear(f);
+    check_history(h, f, NULL);
+}
+
+static void report(rr_history *h, finding *f)
+{
+    rr_buf lines = {0};
+
+    shrink(h, f);
+    RR_MUST(f->law != NULL);
+    rr_lines_print(h->lines, h->count, &lines);
+    printf("\nBROKEN: %s\n(seed %llu; again: test_laws --one %llu)\n%.*s\n--- law.yaml\n%.*s--- law.jsonl\n%.*s", f->law,
+           (unsigned long long)h->seed, (unsigned long long)h->seed, (int)f->detail.len, f->detail.data,
+           (int)h->yaml.len, h->yaml.data, (int)lines.len, lines.data);
+    if (f->count != 0) {
+        rr_buf_clear(&lines);
+        rr_lines_print(f->lines, f->count, &lines);
+        printf("--- and in this order\n%.*s", (int)lines.len, lines.data);
+    }
+    rr_buf_fini(&lines);
+}
+
+/* ---- what came up ---- */
+
+static bool only_of_the_engine(rr_reason reason)
+{
+    return reason == RR_REASON_UNROUTED || reason == RR_REASON_CELL_GONE;
+}
+
+static bool alert_only_of_the_engine(rr_alert alert)
+{
+    return alert == RR_ALERT_SINK_ROLLED_BACK || alert == RR_ALERT_UNREPAIRABLE_GAP ||
+           alert == RR_ALERT_SOURCE_ROLLED_BACK;
+}
+
+static bool print_share(const tally *t, const char *word, uint64_t count)
+{
+    bool rare = count * 1000 < t->records * RARE_PER_MILLE;
+
+    printf("  %6.2f %%  %s%s\n", t->records == 0 ? 0 : 100.0 * (double)count / (double)t->records, word,
+           rare ? "  <-- TOO RARE" : "");
+    return !rare;
+}
+
+static bool print_tally(const tally *t)
+{
+    bool good = true;
+
+    printf("%llu histories (%llu without contradictions), %llu records; of these\n", (unsigned long long)t->histories,
+           (unsigned long long)t->honest, (unsigned long long)t->records);
+    for (unsigned k = 0; k < RR_VERDICT_COUNT; k++) {
+        good = print_share(t, rr_verdict_word((rr_verdict)k), t->verdicts[k]) && good;
+    }
+    for (unsigned k = RR_REASON_NONE + 1; k < RR_REASON_COUNT; k++) {
+        good = only_of_the_engine((rr_reason)k) ? good : print_share(t, rr_reason_word((rr_reason)k), t->reasons[k]) && good;
+    }
+    for (unsigned k = 0; k < RR_ALERT_COUNT; k++) {
+        good = alert_only_of_the_engine((rr_alert)k) ? good
+                                                     : print_share(t, rr_alert_word((rr_alert)k), t->alerts[k]) && good;
+    }
+    return good;
+}
+
+/* ---- the run ---- */
+
+static uint64_t mix_text(const char *text)
+{
+    uint64_t hash = UINT64_C(0xcbf29ce484222325);
+
+    for (; *text != '\0'; text++) {
+        hash = (hash ^ (unsigned char)*text) * UINT64_C(0x100000001b3);
+    }
+    return hash >> 16;
+}
+
+static uint64_t seed_of_today(void)
+{
+    char text[128] = "";
+    FILE *git = popen("git -C '" RR_SOURCE_DIR "' rev-parse HEAD 2>/dev/null", "r");
+    time_t now = time(NULL);
+    struct tm day;
+
+    if (git != NULL) {
+        if (fgets(text, sizeof text, git) == NULL) {
+            text[0] = '\0';
+        }
+        pclose(git);
+    }
+    if (text[0] == '\0') {
+        strftime(text, sizeof text, "%Y-%m-%d", gmtime_r(&now, &day));
+    }
+    return mix_text(text);
+}
+
+static bool check_seed(uint64_t seed, tally *t, unsigned *reports)
+{
+    rr_history history;
+    finding *f = calloc(1, sizeof *f);
+    bool good;
+
+    RR_MUST(f != NULL);
+    rr_history_make(&history, seed);
+    t->histories++;
+    t->honest += history.honest;
+    check_history(&history, f, t);
+    good = f->law == NULL;
+    if (!good && (*reports)++ < REPORTS_MAX) {
+        report(&history, f);
+    }
+    rr_buf_fini(&f->detail);
+    free(f);
+    rr_history_fini(&history);
+    return good;
+}
+
+static uint64_t number_of(const char *text)
+{
+    char *end;
+    unsigned long long number = strtoull(text, &end, 10);
+
+    if (*text == '\0' || *end != '\0') {
+        printf("'%s' is no number\n", text);
+        exit(64);
+    }
+    return number;
+}
+
+int main(int argc, char **argv)
+{
+    uint64_t histories = 1500, seed = seed_of_today(), broken = 0;
+    unsigned reports = 0;
+    tally t = {0};
+
+    for (int k = 1; k + 1 < argc; k += 2) {
+        if (strcmp(argv[k], "--one") == 0) {
+            return check_seed(number_of(argv[k + 1]), &t, &reports) ? EXIT_SUCCESS : EXIT_FAILURE;
+        }
+        if (strcmp(argv[k], "--histories") == 0) {
+            histories = number_of(argv[k + 1]);
+        } else if (strcmp(argv[k], "--seed") == 0) {
+            seed = number_of(argv[k + 1]);
+        }
+    }
+    printf("seed %llu\n", (unsigned long long)seed);
+    for (uint64_t k = 0; k < histories; k++) {
+        broken += !check_seed(seed + k, &t, &reports);
+    }
+    if (broken != 0) {
+        printf("\n%llu of %llu histories break a law\n", (unsigned long long)broken, (unsigned long long)histories);
+    }
+    return print_tally(&t) && broken == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+}
