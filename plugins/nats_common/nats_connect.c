@@ -16,7 +16,8 @@ enum {
     KEY_LEN = 56, /* of a public nkey */
     SEED_LEN = 58,
     KEY_FILE_MAX = 1024,
-    SERVERS_MAX = 16
+    SERVERS_MAX = 16,
+    RETIRE_MS = 500 /* for the round trip */
 };
 
 static const char default_url[] = "nats://127.0.0.1:4222";
@@ -268,9 +269,42 @@ rr_status rr_nats_open(const rr_nats_options *options, rr_nats **nats, rr_error 
     return RR_OK;
 }
 
+void rr_nats_retire(rr_nats *nats, natsSubscription *subscription)
+{
+    natsSubscription **grown;
+
+    if (subscription == NULL) {
+        return;
+    }
+    natsSubscription_Unsubscribe(subscription);
+    if (natsConnection_IsClosed(nats->connection)
+        || natsConnection_FlushTimeout(nats->connection, RETIRE_MS) == NATS_OK) {
+        natsSubscription_Destroy(subscription);
+        return;
+    }
+    grown = reallocarray(nats->retired, nats->retired_count + 1, sizeof *grown);
+    if (grown != NULL) {
+        /* Without memory it is never freed, which is better than too early. */
+        nats->retired = grown;
+        nats->retired[nats->retired_count++] = subscription;
+    }
+}
+
+void rr_nats_stop(rr_nats *nats)
+{
+    if (nats != NULL) {
+        natsConnection_Close(nats->connection);
+    }
+}
+
 void rr_nats_close(rr_nats *nats)
 {
     if (nats != NULL) {
+        natsConnection_Close(nats->connection);
+        for (size_t i = 0; i < nats->retired_count; i++) {
+            natsSubscription_Destroy(nats->retired[i]);
+        }
+        free(nats->retired);
         natsConnection_Destroy(nats->connection);
         drop(nats);
     }

@@ -30,6 +30,8 @@ typedef struct rr_nats_options {
 typedef struct rr_nats {
     natsConnection *connection;
     natsStatistics *counts;
+    natsSubscription **retired; /* unsubscribed, to be freed with the connection */
+    size_t retired_count;
     atomic_int users;       /* whoever opened it, and cnats until its last callback */
     char place[256];        /* the URL without user and password, for texts */
 } rr_nats;
@@ -38,7 +40,16 @@ typedef struct rr_nats {
  * who we are. *nats is NULL on failure. Blocks up to the time-out for each server. */
 rr_status rr_nats_open(const rr_nats_options *options, rr_nats **nats, rr_error *error);
 
-/* Closes without waiting for what is buffered. Subscriptions and contexts must be gone already. NULL is fine. */
+/* Gives up a subscription; NULL is fine. Use it instead of natsSubscription_Destroy: the reader thread of cnats 3.4 looks
+ * a subscription up and then locks it without holding on to it, so one that is freed while a message for it arrives is
+ * used after that. Here it is freed after a round trip, or else with the connection. */
+void rr_nats_retire(rr_nats *nats, natsSubscription *subscription);
+
+/* Ends the connection and its threads without waiting for what is buffered; nothing arrives any more. Before contexts
+ * are freed and rr_nats_close is called. NULL is fine. */
+void rr_nats_stop(rr_nats *nats);
+
+/* Frees it. Subscriptions are retired and contexts are gone by then. NULL is fine. */
 void rr_nats_close(rr_nats *nats);
 
 bool rr_nats_connected(const rr_nats *nats);

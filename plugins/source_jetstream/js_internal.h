@@ -60,6 +60,10 @@ rr_status rr_js_check(rr_source *source, const jsConsumerConfig *config, rr_erro
 rr_status rr_js_survey(const rr_source_options *options, rr_slice dead_letter, rr_source_survey *survey,
                        rr_error *error);
 
+/* js_streams.c */
+rr_status rr_js_make_stream(const rr_source_options *options, const char *name, const char *const *subjects,
+                            size_t count, rr_error *error);
+
 /* "consumer C of stream S" before the text. Returns error->status. */
 rr_status rr_js_within(const rr_source *source, rr_error *error);
 

@@ -289,7 +289,7 @@ static bool publish_some(rr_source *source, rr_publication *items, size_t count)
         return true;
     }
     /* Answers that come later must not meet the next call. */
-    natsSubscription_Destroy(source->answers);
+    rr_nats_retire(source->nats, source->answers);
     source->answers = NULL;
     return false;
 }

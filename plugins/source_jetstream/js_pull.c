@@ -60,7 +60,7 @@ rr_status rr_js_subscribe(rr_source *source, natsSubscription **sub, char *inbox
 void rr_js_drop_subscription(rr_source *source)
 {
     if (source->sub != NULL) {
-        natsSubscription_Destroy(source->sub);
+        rr_nats_retire(source->nats, source->sub);
         source->sub = NULL;
     }
     source->bound = false;

@@ -107,7 +107,7 @@ static rr_status read_by_consumer(reading *run, rr_error *error)
     while (status == RR_OK && !run->ended) {
         status = read_round(run, error);
     }
-    natsSubscription_Destroy(run->sub);
+    rr_nats_retire(source->nats, run->sub);
     if (rr_nats_connected(source->nats)) {
         js_DeleteConsumer(source->js, source->options.stream, info->Name, NULL, NULL);
     }

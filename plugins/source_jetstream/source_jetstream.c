@@ -35,8 +35,9 @@ rr_status rr_js_connect(rr_source *source, rr_error *error)
 
 void rr_js_disconnect(rr_source *source)
 {
+    rr_nats_stop(source->nats);
     rr_js_drop_subscription(source);
-    natsSubscription_Destroy(source->answers);
+    rr_nats_retire(source->nats, source->answers);
     source->answers = NULL;
     jsCtx_Destroy(source->js);
     source->js = NULL;
@@ -354,6 +355,7 @@ const rr_source_ops rr_source_jetstream_ops = {
     .flush = js_flush,
     .replay = rr_js_replay,
     .survey = rr_js_survey,
+    .make_stream = rr_js_make_stream,
 };
 
 #ifdef RR_PLUGIN_SHARED

@@ -172,8 +172,8 @@ static rr_status ask_user(look *at, rr_error *error)
 
 /* ---- what this user may do ---- */
 
-/* A command that we send, or that a function of ours calls, with arguments that Redis would take; %K is one of our keys.
- * Arguments behind a bar are a sub-command's. */
+/* Commands that we send, or that a function of ours calls, with arguments that Redis would take; %K is one of our
+ * keys. */
 static const char *const needed[][WORDS_MAX] = {
     {"MGET", "%K"},
     {"GET", "%K"},
@@ -208,7 +208,6 @@ static void name_command(const char *const *words, char *text, size_t room)
     snprintf(text, room, "%s%s%s", words[0], has_sub ? " " : "", has_sub ? words[1] : "");
 }
 
-/* The function that carries the command is tried before; here FUNCTION LOAD's own answer counts. */
 static void deny(look *at, const char *name, const redisReply *reply)
 {
     rr_store_survey *survey = at->survey;
@@ -219,12 +218,15 @@ static void deny(look *at, const char *name, const redisReply *reply)
 }
 
 /* Errors that say: not now. */
-static void refuse_writes(look *at, const redisReply *reply)
+static bool refuses_writes(look *at, const redisReply *reply)
 {
-    if (at->survey->writes_error[0] == '\0' && (begins(reply, "OOM") || begins(reply, "MISCONF") ||
-                                                begins(reply, "NOREPLICAS") || begins(reply, "READONLY"))) {
+    bool refuses = begins(reply, "OOM") || begins(reply, "MISCONF") || begins(reply, "NOREPLICAS") ||
+                   begins(reply, "READONLY") || begins(reply, "CLUSTERDOWN");
+
+    if (refuses && at->survey->writes_error[0] == '\0') {
         snprintf(at->survey->writes_error, sizeof at->survey->writes_error, "%s", reply->str);
     }
+    return refuses;
 }
 
 static rr_status try_command(look *at, const char *const *words, const char *key, rr_error *error)
@@ -245,7 +247,7 @@ static rr_status try_command(look *at, const char *const *words, const char *key
         name_command(words, name, sizeof name);
         deny(at, name, reply);
     } else if (is_error(reply)) {
-        refuse_writes(at, reply);
+        refuses_writes(at, reply);
     }
     freeReplyObject(reply);
     return RR_OK;
@@ -318,8 +320,7 @@ static rr_status load_functions(look *at, rr_error *error)
         return status;
     }
     loaded = !is_error(reply) || strstr(reply->str, "already exists") != NULL;
-    if (!loaded) {
-        refuse_writes(at, reply);
+    if (!loaded && !refuses_writes(at, reply)) {
         say_functions(at, "FUNCTION LOAD", reply);
     }
     freeReplyObject(reply);

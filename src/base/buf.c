@@ -6,13 +6,15 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "number.h"
+
 void rr_buf_fini(rr_buf *buf)
 {
     free(buf->data);
     *buf = (rr_buf){0};
 }
 
-bool rr_buf_reserve(rr_buf *buf, size_t bytes)
+bool rr_buf_grow(rr_buf *buf, size_t bytes)
 {
     size_t room = buf->room == 0 ? 256 : buf->room;
     char *grown;
@@ -38,29 +40,6 @@ bool rr_buf_reserve(rr_buf *buf, size_t bytes)
     return true;
 }
 
-void rr_buf_put(rr_buf *buf, const void *bytes, size_t len)
-{
-    if (len != 0 && !buf->failed && rr_buf_reserve(buf, len)) {
-        memcpy(buf->data + buf->len, bytes, len);
-        buf->len += len;
-    }
-}
-
-void rr_buf_text(rr_buf *buf, const char *text)
-{
-    rr_buf_put(buf, text, strlen(text));
-}
-
-void rr_buf_slice(rr_buf *buf, rr_slice slice)
-{
-    rr_buf_put(buf, slice.data, slice.len);
-}
-
-void rr_buf_char(rr_buf *buf, char c)
-{
-    rr_buf_put(buf, &c, 1);
-}
-
 void rr_buf_format(rr_buf *buf, const char *format, ...)
 {
     va_list arguments;
@@ -80,22 +59,16 @@ void rr_buf_format(rr_buf *buf, const char *format, ...)
 
 void rr_buf_u64(rr_buf *buf, uint64_t number)
 {
-    char digits[20];
-    size_t at = sizeof digits;
+    char digits[21];
 
-    do {
-        digits[--at] = (char)('0' + number % 10);
-        number /= 10;
-    } while (number != 0);
-    rr_buf_put(buf, digits + at, sizeof digits - at);
+    rr_buf_put(buf, digits, rr_u64_print(number, digits));
 }
 
 void rr_buf_i64(rr_buf *buf, int64_t number)
 {
-    if (number < 0) {
-        rr_buf_char(buf, '-');
-    }
-    rr_buf_u64(buf, number < 0 ? 0 - (uint64_t)number : (uint64_t)number);
+    char digits[21];
+
+    rr_buf_put(buf, digits, rr_i64_print(number, digits));
 }
 
 static const char *json_escape(unsigned char c)

@@ -18,12 +18,37 @@ typedef struct rr_buf {
 void rr_buf_fini(rr_buf *buf);
 
 /* Makes room for `bytes` more. False: memory ran out. */
-bool rr_buf_reserve(rr_buf *buf, size_t bytes);
+bool rr_buf_grow(rr_buf *buf, size_t bytes);
 
-void rr_buf_put(rr_buf *buf, const void *bytes, size_t len);
-void rr_buf_text(rr_buf *buf, const char *text);
-void rr_buf_slice(rr_buf *buf, rr_slice slice);
-void rr_buf_char(rr_buf *buf, char c);
+static inline bool rr_buf_reserve(rr_buf *buf, size_t bytes)
+{
+    return buf->room - buf->len >= bytes || rr_buf_grow(buf, bytes);
+}
+
+/* Inline, so that a literal is a store or two. */
+static inline void rr_buf_put(rr_buf *buf, const void *bytes, size_t len)
+{
+    if (len != 0 && !buf->failed && rr_buf_reserve(buf, len)) {
+        memcpy(buf->data + buf->len, bytes, len);
+        buf->len += len;
+    }
+}
+
+static inline void rr_buf_text(rr_buf *buf, const char *text)
+{
+    rr_buf_put(buf, text, strlen(text));
+}
+
+static inline void rr_buf_slice(rr_buf *buf, rr_slice slice)
+{
+    rr_buf_put(buf, slice.data, slice.len);
+}
+
+static inline void rr_buf_char(rr_buf *buf, char c)
+{
+    rr_buf_put(buf, &c, 1);
+}
+
 void rr_buf_format(rr_buf *buf, const char *format, ...) __attribute__((format(printf, 2, 3)));
 void rr_buf_u64(rr_buf *buf, uint64_t number);
 void rr_buf_i64(rr_buf *buf, int64_t number);

@@ -165,13 +165,22 @@ bool rr_number_double(rr_slice text, double *number)
 
 size_t rr_u64_print(uint64_t number, char *text)
 {
+    static const char pairs[] = "00010203040506070809101112131415161718192021222324252627282930313233343536373839"
+                                "40414243444546474849505152535455565758596061626364656667686970717273747576777879"
+                                "8081828384858687888990919293949596979899";
     char digits[20];
     size_t at = sizeof digits;
 
-    do {
-        digits[--at] = (char)('0' + number % 10);
-        number /= 10;
-    } while (number != 0);
+    for (; number >= 100; number /= 100) {
+        at -= 2;
+        memcpy(digits + at, pairs + number % 100 * 2, 2);
+    }
+    if (number >= 10) {
+        at -= 2;
+        memcpy(digits + at, pairs + number * 2, 2);
+    } else {
+        digits[--at] = (char)('0' + number);
+    }
     memcpy(text, digits + at, sizeof digits - at);
     return sizeof digits - at;
 }

@@ -83,6 +83,7 @@ extern const rr_command rr_command_preflight;
 extern const rr_command rr_command_publish;
 extern const rr_command rr_command_rewind;
 extern const rr_command rr_command_run;
+extern const rr_command rr_command_streams;
 extern const rr_command rr_command_verify;
 
 #endif

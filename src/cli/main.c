@@ -19,6 +19,7 @@ const rr_command *const rr_commands[] = {
     &rr_command_rewind,
     &rr_command_check,
     &rr_command_preflight,
+    &rr_command_streams,
     &rr_command_help,
     NULL,
 };

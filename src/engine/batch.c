@@ -313,9 +313,19 @@ static rr_status join_unit(rr_batch *batch, unit *u, rr_error *error)
 
 /* ---- rounds: what all units of a state do together ---- */
 
+static size_t count_in(const rr_batch *batch, unit_state state)
+{
+    size_t count = 0;
+
+    for (size_t k = 0; k < batch->unit_count; k++) {
+        count += batch->units[k].state == state;
+    }
+    return count;
+}
+
 static rr_status load_round(rr_batch *batch, rr_error *error)
 {
-    rr_load *loads = rr_arena_zero(&batch->scratch, batch->unit_count * sizeof *loads);
+    rr_load *loads = rr_arena_take(&batch->scratch, batch->unit_count * sizeof *loads);
     unit **which = rr_arena_take(&batch->scratch, batch->unit_count * sizeof *which);
     size_t count = 0;
     rr_status status;
@@ -326,6 +336,7 @@ static rr_status load_round(rr_batch *batch, rr_error *error)
     for (size_t k = 0; k < batch->unit_count; k++) {
         if (batch->units[k].state == UNIT_LOAD) {
             which[count] = &batch->units[k];
+            RR_STORE_ITEM_INIT(&loads[count]);
             loads[count++].key = batch->units[k].key;
         }
     }
@@ -363,7 +374,11 @@ static bool wanted_parts(rr_batch *batch, unit *u, rr_parts_read *read)
     if (ids == NULL) {
         return false;
     }
-    *read = (rr_parts_read){.key = u->key, .token = rr_value_token(u->value), .ids = ids, .all = u->all_parts};
+    RR_STORE_ITEM_INIT(read);
+    read->key = u->key;
+    read->token = rr_value_token(u->value);
+    read->ids = ids;
+    read->all = u->all_parts;
     if (u->all_parts) {
         return true;
     }
@@ -413,11 +428,14 @@ static rr_status take_parts(rr_batch *batch, unit *u, const rr_parts_read *read,
 
 static rr_status parts_round(rr_batch *batch, rr_error *error)
 {
-    rr_parts_read *reads = rr_arena_zero(&batch->scratch, batch->unit_count * sizeof *reads);
-    unit **which = rr_arena_take(&batch->scratch, batch->unit_count * sizeof *which);
-    size_t count = 0;
+    size_t wanted = count_in(batch, UNIT_PARTS), count = 0;
+    rr_parts_read *reads = rr_arena_take(&batch->scratch, wanted * sizeof *reads);
+    unit **which = rr_arena_take(&batch->scratch, wanted * sizeof *which);
     rr_status status;
 
+    if (wanted == 0) {
+        return RR_OK;
+    }
     if (reads == NULL || which == NULL) {
         return no_memory(error);
     }
@@ -605,7 +623,10 @@ static bool put_value(rr_batch *batch, unit *u, rr_swap *swap, int64_t now_us)
 /* True if there is anything to store for the unit. */
 static bool prepare_swap(rr_batch *batch, unit *u, rr_swap *swap, int64_t now_us, bool *failed)
 {
-    *swap = (rr_swap){.key = u->key, .token = rr_value_token(u->value), .partless = !u->had_parts};
+    RR_STORE_ITEM_INIT(swap);
+    swap->key = u->key;
+    swap->token = rr_value_token(u->value);
+    swap->partless = !u->had_parts;
     if (!put_entries(batch, u, swap, now_us) || (u->grew && !put_value(batch, u, swap, now_us))) {
         *failed = true;
         return false;
@@ -727,16 +748,6 @@ static rr_status swap_round(rr_batch *batch, int64_t now_us, rr_error *error)
     return status;
 }
 
-static bool any_in(const rr_batch *batch, unit_state state)
-{
-    for (size_t k = 0; k < batch->unit_count; k++) {
-        if (batch->units[k].state == state) {
-            return true;
-        }
-    }
-    return false;
-}
-
 static rr_status join_round(rr_batch *batch, rr_error *error)
 {
     rr_status status = RR_OK;
@@ -759,7 +770,7 @@ rr_status rr_batch_step(rr_batch *batch, int64_t now_us, rr_error *error)
         if (status == RR_OK) {
             status = open_round(batch, error);
         }
-        while (status == RR_OK && (any_in(batch, UNIT_PARTS) || any_in(batch, UNIT_JOIN))) {
+        while (status == RR_OK && count_in(batch, UNIT_PARTS) + count_in(batch, UNIT_JOIN) != 0) {
             status = parts_round(batch, error);
             if (status == RR_OK) {
                 status = join_round(batch, error);
@@ -768,6 +779,6 @@ rr_status rr_batch_step(rr_batch *batch, int64_t now_us, rr_error *error)
         if (status == RR_OK) {
             status = swap_round(batch, now_us, error);
         }
-    } while (status == RR_OK && (any_in(batch, UNIT_LOAD) || any_in(batch, UNIT_OPEN)));
+    } while (status == RR_OK && count_in(batch, UNIT_LOAD) + count_in(batch, UNIT_OPEN) != 0);
     return status;
 }

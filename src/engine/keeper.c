@@ -50,7 +50,7 @@ static void put_time(rr_buf *out, int64_t time_us)
 
 static const char *state_of(const live *l)
 {
-    const char *state = l->down ? "degraded" : "ok";
+    const char *state = atomic_load(&l->down) != 0 ? "degraded" : "ok";
 
     for (size_t k = 0; k < l->options->source_count; k++) {
         const rr_live_reach *reach = &l->reached[k];
@@ -283,6 +283,7 @@ static rr_status keep_checkpoint(live *l, size_t k, rr_error *error)
         now.digest = reach->digest;
     }
     snprintf(reach->incarnation, sizeof reach->incarnation, "%s", identity.incarnation);
+    snprintf(l->incarnation, sizeof l->incarnation, "%s", identity.incarnation);
     status = say_finding(l, k, finding, &before, &now, error);
     if (status == RR_OK) {
         status = write_checkpoint(l, k, held, &now, &done, error);
@@ -310,25 +311,28 @@ static void decide_slice(slice_read *read)
 {
     live *l = read->l;
 
-    read->status = rr_batch_begin(l->repair_batch, l->items, read->count, read->error);
+    rr_live_slot *slot = &l->slots[0];
+
+    read->status = rr_batch_begin(l->repair_batch, slot->items, read->count, read->error);
     if (read->status == RR_OK) {
         read->status = rr_batch_step(l->repair_batch, l->options->now_us(), read->error);
     }
     for (size_t k = 0; k < read->count && read->status == RR_OK; k++) {
-        read->lost += l->items[k].settled && l->items[k].outcome.verdict == RR_VERDICT_APPLIED &&
-                      l->items[k].record->stream_sequence <= read->acked;
+        read->lost += slot->items[k].settled && slot->items[k].outcome.verdict == RR_VERDICT_APPLIED &&
+                      slot->items[k].record->stream_sequence <= read->acked;
     }
     read->count = 0;
-    rr_arena_reset(&l->arena);
+    rr_arena_reset(&slot->arena);
 }
 
 static bool read_again(void *context, const rr_delivery *delivery)
 {
     slice_read *read = context;
     live *l = read->l;
+    rr_live_slot *slot = &l->slots[0]; /* no batch is under way */
 
-    if (!rr_admit_delivery(&l->options->sources[read->source], delivery, l->options->now_us(), &l->arena,
-                           &l->items[read->count], &l->records[read->count])) {
+    if (!rr_admit_delivery(&l->options->sources[read->source], delivery, l->options->now_us(), &slot->arena,
+                           &slot->items[read->count], &slot->records[read->count])) {
         read->status = rr_fail(read->error, RR_MEMORY, "memory ran out");
         return false;
     }
@@ -360,7 +364,7 @@ static rr_status repair_slice(live *l, size_t k, rr_error *error)
     rr_status status;
 
     rr_arena_reset(&l->tick_arena);
-    rr_arena_reset(&l->arena);
+    rr_arena_reset(&l->slots[0].arena);
     status = read_checkpoint(l, k, &held, &c, error);
     l->reached[k].checkpoint = c;
     if (status != RR_OK || !c.repairing) {

@@ -4,6 +4,8 @@
 #ifndef RR_KEEPER_H
 #define RR_KEEPER_H
 
+#include <pthread.h>
+
 #include "checkpoint.h"
 #include "live.h"
 
@@ -17,21 +19,41 @@ typedef struct rr_live_reach {
     char incarnation[128];
 } rr_live_reach;
 
+/* One batch on its way. */
+typedef struct rr_live_slot {
+    size_t source, count;
+    rr_delivery *deliveries;
+    rr_item *items;
+    rr_record *records;
+    rr_arena arena; /* records, values, sentences */
+    rr_status status;
+    rr_error error;
+    bool left; /* it is time to leave, and it is not done */
+} rr_live_slot;
+
 typedef struct live {
     const rr_live_options *options;
     rr_live_totals *totals;
     rr_batch *batch, *repair_batch;
-    rr_arena arena;      /* of one batch: records, values, sentences */
-    rr_arena tick_arena; /* of one tick */
+    rr_live_slot slots[2];   /* one is filled while the other is decided */
+    rr_live_slot *in_flight; /* the one that is with the worker, or decided and not ended */
+    size_t room;             /* of a slot */
+    rr_arena tick_arena;     /* of one tick */
     rr_buf text;
-    rr_delivery *deliveries;
-    rr_item *items;
-    rr_record *records;
-    size_t room;
     int64_t next_tick_us;
     rr_live_reach *reached; /* per source */
-    bool down;              /* a server is away */
+    char incarnation[128];  /* of the store, as of the last tick */
+    atomic_int down;        /* how many servers are away */
+    atomic_ulong outages;
+    atomic_bool leaving;
     char drainer[64];
+    /* the worker; guarded by the lock */
+    bool working;
+    pthread_t worker;
+    pthread_mutex_t lock;
+    pthread_cond_t work_there, work_done;
+    rr_live_slot *work;
+    bool work_over;
 } live;
 
 void rr_live_talk(const live *l, rr_talk level, const char *format, ...) __attribute__((format(printf, 3, 4)));

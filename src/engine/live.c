@@ -58,50 +58,55 @@ static void pause_ms(int ms)
 
 /* ---- deciding one batch ---- */
 
-/* Waits out an outage; tells the source that we are still at work. False: it is time to leave. */
-static bool wait_out(live *l, const rr_live_source *source, size_t count, int *pause, int64_t *told_us)
+/* What an outage looks like to people: one line when it begins, one when it is over. */
+static void outage(live *l, bool *down, const char *what, const rr_error *error)
 {
-    int64_t now = l->options->now_us();
+    if (!*down) {
+        *down = true;
+        atomic_fetch_add(&l->down, 1);
+        atomic_fetch_add(&l->outages, 1);
+        rr_live_talk(l, RR_TALK_WARNING, "%s cannot be reached; nothing is acknowledged until it is back: %s", what,
+                     error->text);
+    }
+}
 
+static void recovered(live *l, bool *down, const char *what)
+{
+    if (*down) {
+        *down = false;
+        atomic_fetch_sub(&l->down, 1);
+        rr_live_talk(l, RR_TALK_INFO, "%s is back", what);
+    }
+}
+
+/* Waits, each time a little longer. False: it is time to leave. */
+static bool wait_out(const live *l, int *pause)
+{
     if (stopping(l)) {
         return false;
-    }
-    if (now - *told_us > PROGRESS_US) {
-        source->ops->progress(source->source, l->deliveries, count, NULL);
-        *told_us = now;
     }
     pause_ms(*pause);
     *pause = *pause * 2 > PAUSE_MAX_MS ? PAUSE_MAX_MS : *pause * 2;
     return !stopping(l);
 }
 
-/* What an outage looks like to people: one line when it begins, one when it is over. */
-static void outage(live *l, bool *down, const char *what, const rr_error *error)
+/* ---- deciding one batch: the worker's part ---- */
+
+/* After an outage: Redis may be another one, that has lost what it was told before. */
+static bool same_store(live *l)
 {
-    if (!*down) {
-        *down = true;
-        l->down = true;
-        l->totals->outages++;
-        rr_live_talk(l, RR_TALK_WARNING, "%s cannot be reached; nothing is acknowledged until it is back: %s", what, error->text);
-    }
+    rr_store_identity identity;
+
+    return l->incarnation[0] != '\0' &&
+           l->options->store_ops->identity(l->options->store, &identity, NULL) == RR_OK &&
+           strcmp(identity.incarnation, l->incarnation) == 0;
 }
 
-static void recovered(live *l, bool down, const char *what)
+static rr_status decide(live *l, rr_item *items, size_t count, bool *left, rr_error *error)
 {
-    if (down) {
-        l->down = false;
-        rr_live_talk(l, RR_TALK_INFO, "%s is back", what);
-    }
-}
-
-/* Redis may be another one after an outage: what it was told before that is decided again. waiting: deliveries that
- * the queue waits for. */
-static rr_status decide(live *l, const rr_live_source *source, size_t waiting, size_t count, bool *left, rr_error *error)
-{
-    int64_t told_us = l->options->now_us();
     int pause = PAUSE_MIN_MS;
     bool down = false;
-    rr_status status = rr_batch_begin(l->batch, l->items, count, error);
+    rr_status status = rr_batch_begin(l->batch, items, count, error);
 
     while (status == RR_OK) {
         status = rr_batch_step(l->batch, l->options->now_us(), error);
@@ -109,93 +114,191 @@ static rr_status decide(live *l, const rr_live_source *source, size_t waiting, s
             break;
         }
         outage(l, &down, "the store", error);
-        if (!wait_out(l, source, waiting, &pause, &told_us)) {
+        if (!wait_out(l, &pause)) {
             *left = true;
-            return RR_OK;
+            status = RR_OK;
+            break;
         }
-        status = rr_batch_begin(l->batch, l->items, count, error);
+        status = same_store(l) ? RR_OK : rr_batch_begin(l->batch, items, count, error);
     }
-    recovered(l, down, "the store");
+    recovered(l, &down, "the store");
     return status;
 }
+
+static void work_on(live *l, rr_live_slot *slot)
+{
+    slot->left = false;
+    slot->status = decide(l, slot->items, slot->count, &slot->left, &slot->error);
+}
+
+/* A second thread, so that a batch is fetched and decoded while the one before it is with the store. */
+static void *work(void *context)
+{
+    live *l = context;
+
+    pthread_mutex_lock(&l->lock);
+    for (;;) {
+        while (l->work == NULL && !l->work_over) {
+            pthread_cond_wait(&l->work_there, &l->lock);
+        }
+        if (l->work == NULL) {
+            break;
+        }
+        pthread_mutex_unlock(&l->lock);
+        work_on(l, l->work);
+        pthread_mutex_lock(&l->lock);
+        l->work = NULL;
+        pthread_cond_signal(&l->work_done);
+    }
+    pthread_mutex_unlock(&l->lock);
+    return NULL;
+}
+
+static void hand_over(live *l, rr_live_slot *slot)
+{
+    l->in_flight = slot;
+    if (!l->working) {
+        work_on(l, slot);
+        return;
+    }
+    pthread_mutex_lock(&l->lock);
+    l->work = slot;
+    pthread_cond_signal(&l->work_there);
+    pthread_mutex_unlock(&l->lock);
+}
+
+/* Tells the queue that we are still at work on these, where it takes long. */
+static void signal_progress(live *l, const rr_live_slot *slot, int64_t *told_us)
+{
+    const rr_live_source *source = &l->options->sources[slot->source];
+
+    if (l->options->now_us() - *told_us > PROGRESS_US) {
+        source->ops->progress(source->source, slot->deliveries, slot->count, NULL);
+        *told_us = l->options->now_us();
+    }
+}
+
+static void await_worker(live *l, const rr_live_slot *slot)
+{
+    int64_t told_us = l->options->now_us();
+
+    if (!l->working) {
+        return;
+    }
+    pthread_mutex_lock(&l->lock);
+    while (l->work != NULL) {
+        struct timespec until;
+
+        clock_gettime(CLOCK_REALTIME, &until);
+        until.tv_sec += 1;
+        pthread_cond_timedwait(&l->work_done, &l->lock, &until);
+        if (l->work != NULL) {
+            pthread_mutex_unlock(&l->lock);
+            signal_progress(l, slot, &told_us);
+            pthread_mutex_lock(&l->lock);
+        }
+    }
+    pthread_mutex_unlock(&l->lock);
+}
+
+/* ---- what follows the decision ---- */
 
 static bool dead_letter_due(const rr_item *item)
 {
     return item->settled && rr_verdict_settle(item->outcome.verdict) == RR_SETTLE_DEAD_LETTER;
 }
 
-static rr_status store_dead_letters(live *l, const rr_live_source *source, size_t count, bool *left, rr_error *error)
+static rr_publication *write_dead_letters(live *l, rr_live_slot *slot, size_t *due)
 {
+    const rr_live_source *source = &l->options->sources[slot->source];
+    rr_publication *letters;
+    size_t count = 0;
+
+    for (size_t k = 0; k < slot->count; k++) {
+        count += dead_letter_due(&slot->items[k]);
+    }
+    letters = rr_arena_zero(&slot->arena, count * sizeof *letters);
+    *due = 0;
+    for (size_t k = 0; letters != NULL && k < slot->count; k++) {
+        if (dead_letter_due(&slot->items[k]) &&
+            !rr_dead_letter_write(&letters[(*due)++], source->dead_letters, &slot->items[k], &slot->deliveries[k],
+                                  &l->text, &slot->arena)) {
+            return NULL;
+        }
+    }
+    return letters;
+}
+
+/* Publishes; keeps those that were not stored, with the first reason. */
+static size_t publish(live *l, const rr_live_source *source, rr_publication *letters, size_t due, rr_error *error)
+{
+    rr_status status = source->ops->publish(source->source, letters, due, error);
+    size_t failed = 0;
+
+    for (size_t k = 0; k < due; k++) {
+        if (status == RR_OK && letters[k].error.status == RR_OK) {
+            l->totals->dead_letters++;
+            continue;
+        }
+        if (status == RR_OK && failed == 0) {
+            *error = letters[k].error;
+        }
+        letters[failed++] = letters[k];
+    }
+    return failed;
+}
+
+static rr_status store_dead_letters(live *l, rr_live_slot *slot, rr_error *error)
+{
+    const rr_live_source *source = &l->options->sources[slot->source];
     int64_t told_us = l->options->now_us();
     int pause = PAUSE_MIN_MS;
     bool down = false;
-    rr_publication *letters;
     size_t due = 0;
+    rr_publication *letters = write_dead_letters(l, slot, &due);
 
-    for (size_t k = 0; k < count; k++) {
-        due += dead_letter_due(&l->items[k]);
-    }
-    if (due == 0 || source->dead_letters == NULL) {
-        return RR_OK;
-    }
-    letters = rr_arena_zero(&l->arena, due * sizeof *letters);
-    due = 0;
-    for (size_t k = 0; letters != NULL && k < count; k++) {
-        if (dead_letter_due(&l->items[k]) &&
-            !rr_dead_letter_write(&letters[due++], source->dead_letters, &l->items[k], &l->deliveries[k], &l->text,
-                                  &l->arena)) {
-            letters = NULL;
-        }
-    }
     if (letters == NULL) {
         return no_memory(error);
     }
     while (due != 0) {
-        rr_status status = source->ops->publish(source->source, letters, due, error);
-        size_t failed = 0;
-
-        for (size_t k = 0; k < due; k++) {
-            if (status == RR_OK && letters[k].error.status == RR_OK) {
-                l->totals->dead_letters++;
-            } else {
-                if (status == RR_OK) {
-                    *error = letters[k].error;
-                }
-                letters[failed++] = letters[k];
-            }
-        }
-        due = failed;
+        due = publish(l, source, letters, due, error);
         if (due == 0) {
             break;
         }
         outage(l, &down, "the dead letters' stream", error);
-        if (!wait_out(l, source, count, &pause, &told_us)) {
-            *left = true;
-            return RR_OK;
+        signal_progress(l, slot, &told_us);
+        if (!wait_out(l, &pause)) {
+            slot->left = true;
+            break;
         }
     }
-    recovered(l, down, "the dead letters' stream");
+    recovered(l, &down, "the dead letters' stream");
     return RR_OK;
 }
 
-/* Acknowledges what is settled; lets go of what is stuck. */
-static rr_status settle(live *l, const rr_live_source *source, size_t count, size_t source_index, rr_error *error)
+static void note_reached(rr_live_reach *reach, const rr_delivery *delivery)
 {
+    reach->sequence = delivery->stream_sequence;
+    reach->time_us = delivery->stored_at_us;
+    reach->digest = rr_checkpoint_digest(delivery->payload);
+}
+
+/* Acknowledges what is settled; lets go of what is stuck. */
+static rr_status settle(live *l, rr_live_slot *slot, rr_error *error)
+{
+    const rr_live_source *source = &l->options->sources[slot->source];
     size_t done = 0, stuck = 0;
-    rr_delivery *let_go = rr_arena_take(&l->arena, count * sizeof *let_go);
+    rr_delivery *let_go = rr_arena_take(&slot->arena, slot->count * sizeof *let_go);
 
     if (let_go == NULL) {
         return no_memory(error);
     }
-    for (size_t k = 0; k < count; k++) {
-        if (l->items[k].settled) {
-            l->totals->verdicts[l->items[k].outcome.verdict]++;
-            l->reached[source_index].sequence = l->deliveries[k].stream_sequence;
-            l->reached[source_index].time_us = l->deliveries[k].stored_at_us;
-            l->reached[source_index].digest = rr_checkpoint_digest(l->deliveries[k].payload);
-            l->deliveries[done++] = l->deliveries[k];
+    for (size_t k = 0; k < slot->count; k++) {
+        if (slot->items[k].settled) {
+            l->totals->verdicts[slot->items[k].outcome.verdict]++;
+            slot->deliveries[done++] = slot->deliveries[k];
         } else {
-            let_go[stuck++] = l->deliveries[k];
+            let_go[stuck++] = slot->deliveries[k];
         }
     }
     l->totals->acknowledged += done;
@@ -203,35 +306,73 @@ static rr_status settle(live *l, const rr_live_source *source, size_t count, siz
     if (stuck != 0) {
         source->ops->release(source->source, let_go, stuck, false);
     }
-    return done == 0 ? RR_OK : source->ops->ack(source->source, l->deliveries, done, error);
+    if (done == 0) {
+        return RR_OK;
+    }
+    note_reached(&l->reached[slot->source], &slot->deliveries[done - 1]);
+    return source->ops->ack(source->source, slot->deliveries, done, error);
 }
 
-static rr_status take_batch(live *l, size_t source_index, size_t count, rr_error *error)
+/* Waits for the batch that is with the worker, and ends it. */
+static rr_status collect(live *l, rr_error *error)
 {
-    const rr_live_source *source = &l->options->sources[source_index];
-    bool left = false;
-    rr_status status = RR_OK;
+    rr_live_slot *slot = l->in_flight;
+    const rr_live_source *source;
+    rr_status status;
 
-    rr_arena_reset(&l->arena);
-    l->totals->deliveries += count;
-    for (size_t k = 0; k < count && status == RR_OK; k++) {
-        l->totals->redeliveries += l->deliveries[k].times_delivered > 1;
-        if (!rr_admit_delivery(source, &l->deliveries[k], l->options->now_us(), &l->arena, &l->items[k], &l->records[k])) {
-            status = no_memory(error);
-        }
+    if (slot == NULL) {
+        return RR_OK;
     }
-    if (status == RR_OK) {
-        status = decide(l, source, count, count, &left, error);
+    await_worker(l, slot);
+    l->in_flight = NULL;
+    source = &l->options->sources[slot->source];
+    status = slot->status;
+    if (status != RR_OK) {
+        *error = slot->error;
     }
-    if (status == RR_OK && !left) {
-        status = store_dead_letters(l, source, count, &left, error);
+    if (status == RR_OK && !slot->left) {
+        status = store_dead_letters(l, slot, error);
     }
-    if (status == RR_OK && !left) {
-        status = settle(l, source, count, source_index, error);
+    if (status == RR_OK && !slot->left) {
+        status = settle(l, slot, error);
         return status == RR_UNAVAILABLE ? RR_OK : status; /* they come again */
     }
-    source->ops->release(source->source, l->deliveries, count, true);
+    source->ops->release(source->source, slot->deliveries, slot->count, true);
     return status;
+}
+
+static rr_status admit_all(live *l, rr_live_slot *slot, rr_error *error)
+{
+    const rr_live_source *source = &l->options->sources[slot->source];
+
+    rr_arena_reset(&slot->arena);
+    l->totals->deliveries += slot->count;
+    for (size_t k = 0; k < slot->count; k++) {
+        l->totals->redeliveries += slot->deliveries[k].times_delivered > 1;
+        if (!rr_admit_delivery(source, &slot->deliveries[k], l->options->now_us(), &slot->arena, &slot->items[k],
+                               &slot->records[k])) {
+            source->ops->release(source->source, slot->deliveries, slot->count, false);
+            return no_memory(error);
+        }
+    }
+    return RR_OK;
+}
+
+/* Decodes what was fetched while the batch before it is decided; then that one is ended, and this one handed over. */
+static rr_status take_batch(live *l, rr_live_slot *slot, rr_error *error)
+{
+    rr_status admitted = admit_all(l, slot, error), status = collect(l, error);
+    const rr_live_source *source = &l->options->sources[slot->source];
+
+    if (admitted != RR_OK) {
+        return admitted;
+    }
+    if (status != RR_OK || stopping(l)) {
+        source->ops->release(source->source, slot->deliveries, slot->count, true);
+        return status;
+    }
+    hand_over(l, slot);
+    return RR_OK;
 }
 
 /* ---- alerts, from a thread of their own ---- */
@@ -245,7 +386,7 @@ static void *hand_out(void *context)
 
     rr_arena_init(&arena, 0);
     for (;;) {
-        bool last = stopping(l);
+        bool last = stopping(l) || atomic_load(&l->leaving);
         rr_status status = rr_drain_once(l->options, l->options->drain_store, l->drainer, &arena,
                                          &l->totals->alerts_sent, &error);
 
@@ -256,7 +397,7 @@ static void *hand_out(void *context)
         if (last) {
             break;
         }
-        for (int waited = 0; waited < pause && !stopping(l); waited += 50) {
+        for (int waited = 0; waited < pause && !stopping(l) && !atomic_load(&l->leaving); waited += 50) {
             pause_ms(50);
         }
     }
@@ -266,6 +407,23 @@ static void *hand_out(void *context)
 
 /* ---- the loop ---- */
 
+static bool make_slot(rr_live_slot *slot, size_t room)
+{
+    rr_arena_init(&slot->arena, 0);
+    slot->deliveries = calloc(room, sizeof *slot->deliveries);
+    slot->items = calloc(room, sizeof *slot->items);
+    slot->records = calloc(room, sizeof *slot->records);
+    return slot->deliveries != NULL && slot->items != NULL && slot->records != NULL;
+}
+
+static void free_slot(rr_live_slot *slot)
+{
+    rr_arena_fini(&slot->arena);
+    free(slot->deliveries);
+    free(slot->items);
+    free(slot->records);
+}
+
 static bool make_room(live *l)
 {
     size_t room = 1;
@@ -274,29 +432,36 @@ static bool make_room(live *l)
         room = l->options->sources[k].batch > room ? l->options->sources[k].batch : room;
     }
     l->room = room;
-    l->deliveries = calloc(room, sizeof *l->deliveries);
-    l->items = calloc(room, sizeof *l->items);
-    l->records = calloc(room, sizeof *l->records);
     l->reached = calloc(l->options->source_count + 1, sizeof *l->reached);
-    return l->deliveries != NULL && l->items != NULL && l->records != NULL && l->reached != NULL;
+    return l->reached != NULL && make_slot(&l->slots[0], room) && make_slot(&l->slots[1], room);
+}
+
+static rr_live_slot *free_slot_of(live *l)
+{
+    return l->in_flight == &l->slots[0] ? &l->slots[1] : &l->slots[0];
+}
+
+/* While a batch is under way there is something better to do than to wait for the next. */
+static int wait_for(const live *l)
+{
+    return l->in_flight != NULL ? 0 : l->options->source_count == 1 ? 100 : 10;
 }
 
 /* One turn over all sources. *idle: nothing came. */
 static rr_status turn(live *l, bool *down, bool *idle, rr_error *error)
 {
-    int wait_ms = l->options->source_count == 1 ? 100 : 10;
-
-    *idle = true;
+    *idle = l->in_flight == NULL;
     for (size_t k = 0; k < l->options->source_count; k++) {
         const rr_live_source *source = &l->options->sources[k];
-        size_t count = 0;
+        rr_live_slot *slot = free_slot_of(l);
         rr_status status;
 
         if (l->reached[k].halted) {
             continue;
         }
-        status = source->ops->fetch(source->source, l->deliveries, source->batch, &count, wait_ms, error);
-
+        slot->source = k;
+        slot->count = 0;
+        status = source->ops->fetch(source->source, slot->deliveries, source->batch, &slot->count, wait_for(l), error);
         if (status == RR_UNAVAILABLE || status == RR_REFUSED_BY_SERVER) {
             outage(l, &down[k], "the queue", error);
             continue;
@@ -304,14 +469,11 @@ static rr_status turn(live *l, bool *down, bool *idle, rr_error *error)
         if (status != RR_OK) {
             return rr_error_within(error, "source %.*s", (int)source->name.len, source->name.data);
         }
-        recovered(l, down[k], "the queue");
-        down[k] = false;
-        if (count != 0) {
-            *idle = false;
-            status = take_batch(l, k, count, error);
-            if (status != RR_OK) {
-                return status;
-            }
+        recovered(l, &down[k], "the queue");
+        status = slot->count != 0 ? take_batch(l, slot, error) : RR_OK;
+        *idle = *idle && slot->count == 0;
+        if (status != RR_OK) {
+            return status;
         }
     }
     return RR_OK;
@@ -331,29 +493,42 @@ static bool all_done(live *l)
     return true;
 }
 
+/* What the loop does between batches, when the store is free. */
+static rr_status between(live *l, bool idle, bool *repairing, rr_error *error)
+{
+    rr_status status = rr_keeper_tick(l, error);
+
+    if (status == RR_OK) {
+        status = rr_keeper_repair(l, repairing, error);
+    }
+    if (status == RR_OK && l->options->drain_store == NULL && idle) {
+        rr_drain_once(l->options, l->options->store, l->drainer, &l->tick_arena, &l->totals->alerts_sent, error);
+    }
+    return status;
+}
+
 static rr_status loop(live *l, rr_error *error)
 {
     bool *down = calloc(l->options->source_count + 1, sizeof *down);
-    rr_status status = down == NULL ? no_memory(error) : RR_OK;
+    rr_status status = down == NULL ? no_memory(error) : RR_OK, last;
     bool idle = false, repairing = false;
+    rr_error ignored = {0};
 
     while (status == RR_OK && !stopping(l)) {
+        size_t before = l->totals->deliveries;
+
         status = turn(l, down, &idle, error);
-        if (status == RR_OK) {
-            status = rr_keeper_tick(l, error);
-        }
-        if (status == RR_OK) {
-            status = rr_keeper_repair(l, &repairing, error);
-        }
-        if (status == RR_OK && l->options->drain_store == NULL && idle) {
-            rr_drain_once(l->options, l->options->store, l->drainer, &l->arena, &l->totals->alerts_sent, error);
+        if (status == RR_OK && (l->totals->deliveries == before || repairing || l->options->now_us() >= l->next_tick_us)) {
+            status = collect(l, error);
+            status = status == RR_OK ? between(l, idle, &repairing, error) : status;
         }
         if (idle && !repairing && l->options->until_idle && all_done(l)) {
             break;
         }
     }
     free(down);
-    return status;
+    last = collect(l, status == RR_OK ? error : &ignored);
+    return status == RR_OK ? last : status;
 }
 
 /* ---- observing: the streams are read from a place of our own, and nothing is written anywhere ---- */
@@ -371,22 +546,25 @@ static void observe_batch(observing *o)
 {
     bool left = false;
 
-    o->status = o->count == 0 ? RR_OK : decide(o->l, &o->l->options->sources[o->source], 0, o->count, &left, o->error);
+    rr_live_slot *slot = &o->l->slots[0];
+
+    o->status = o->count == 0 ? RR_OK : decide(o->l, slot->items, o->count, &left, o->error);
     for (size_t k = 0; k < o->count && o->status == RR_OK; k++) {
-        o->l->totals->verdicts[o->l->items[k].outcome.verdict]++;
+        o->l->totals->verdicts[slot->items[k].outcome.verdict]++;
     }
     o->l->totals->deliveries += o->count;
     o->count = 0;
-    rr_arena_reset(&o->l->arena);
+    rr_arena_reset(&slot->arena);
 }
 
 static bool observe_one(void *context, const rr_delivery *delivery)
 {
     observing *o = context;
     live *l = o->l;
+    rr_live_slot *slot = &l->slots[0];
 
-    if (!rr_admit_delivery(&l->options->sources[o->source], delivery, l->options->now_us(), &l->arena,
-                           &l->items[o->count], &l->records[o->count])) {
+    if (!rr_admit_delivery(&l->options->sources[o->source], delivery, l->options->now_us(), &slot->arena,
+                           &slot->items[o->count], &slot->records[o->count])) {
         o->status = no_memory(o->error);
         return false;
     }
@@ -408,7 +586,7 @@ static rr_status observe(live *l, rr_error *error)
             const rr_live_source *source = &l->options->sources[k];
             observing o = {.l = l, .source = k, .reached = l->reached[k].sequence, .error = error};
 
-            rr_arena_reset(&l->arena);
+            rr_arena_reset(&l->slots[0].arena);
             status = source->ops->replay(source->source, o.reached + 1, 0, observe_one, &o, error);
             observe_batch(&o);
             status = status == RR_OK || status == RR_UNAVAILABLE ? o.status : status;
@@ -432,23 +610,74 @@ static rr_status start(live *l, rr_error *error)
     return status == RR_UNAVAILABLE ? RR_OK : status; /* each second it is looked at again */
 }
 
+static void start_worker(live *l)
+{
+    pthread_mutex_init(&l->lock, NULL);
+    pthread_cond_init(&l->work_there, NULL);
+    pthread_cond_init(&l->work_done, NULL);
+    /* Without a second handle of the store everything is done by one thread. */
+    l->working = l->options->drain_store != NULL && pthread_create(&l->worker, NULL, work, l) == 0;
+}
+
+static void stop_worker(live *l)
+{
+    if (l->working) {
+        pthread_mutex_lock(&l->lock);
+        l->work_over = true;
+        pthread_cond_signal(&l->work_there);
+        pthread_mutex_unlock(&l->lock);
+        pthread_join(l->worker, NULL);
+        l->working = false;
+    }
+    pthread_mutex_destroy(&l->lock);
+    pthread_cond_destroy(&l->work_there);
+    pthread_cond_destroy(&l->work_done);
+}
+
 static void leave(live *l)
 {
+    rr_error ignored = {0};
+
     l->next_tick_us = 0;
-    rr_keeper_tick(l, NULL);
+    rr_keeper_tick(l, &ignored);
     for (size_t k = 0; k < l->options->source_count; k++) {
-        l->options->sources[k].ops->flush(l->options->sources[k].source, l->options->drain_timeout_ms, NULL);
+        l->options->sources[k].ops->flush(l->options->sources[k].source, l->options->drain_timeout_ms, &ignored);
     }
     l->totals->batch = *rr_batch_totals(l->batch);
+    l->totals->outages = atomic_load(&l->outages);
+}
+
+static void fini(live *l)
+{
     rr_batch_free(l->batch);
     rr_batch_free(l->repair_batch);
-    rr_arena_fini(&l->arena);
     rr_arena_fini(&l->tick_arena);
     rr_buf_fini(&l->text);
-    free(l->deliveries);
-    free(l->items);
-    free(l->records);
+    free_slot(&l->slots[0]);
+    free_slot(&l->slots[1]);
     free(l->reached);
+}
+
+static rr_status serve(live *l, rr_error *error)
+{
+    const rr_live_options *options = l->options;
+    pthread_t drainer;
+    bool draining = false;
+    rr_status status = start(l, error);
+
+    if (status != RR_OK) {
+        return status;
+    }
+    draining = options->drain_store != NULL && pthread_create(&drainer, NULL, hand_out, l) == 0;
+    start_worker(l);
+    status = options->observe ? observe(l, error) : loop(l, error);
+    stop_worker(l);
+    if (draining) {
+        atomic_store(&l->leaving, true);
+        pthread_join(drainer, NULL);
+    }
+    leave(l);
+    return status;
 }
 
 rr_status rr_live_run(const rr_live_options *options, rr_live_totals *totals, rr_error *error)
@@ -459,27 +688,16 @@ rr_status rr_live_run(const rr_live_options *options, rr_live_totals *totals, rr
                               .list_open = !options->observe,
                               .complain = complain,
                               .context = &l};
-    pthread_t drainer;
-    bool draining = false;
+    rr_error unread = {0};
     rr_status status;
 
+    error = error == NULL ? &unread : error;
     snprintf(l.drainer, sizeof l.drainer, "reconciler-%ld-%lld", (long)getpid(), (long long)options->now_us());
-    rr_arena_init(&l.arena, 0);
     rr_arena_init(&l.tick_arena, 0);
     l.batch = rr_batch_new(options->store_ops, options->store, &batch);
     batch.again = true;
     l.repair_batch = rr_batch_new(options->store_ops, options->store, &batch);
-    status = l.batch == NULL || l.repair_batch == NULL || !make_room(&l) ? no_memory(error) : start(&l, error);
-    if (status == RR_OK && options->drain_store != NULL) {
-        draining = pthread_create(&drainer, NULL, hand_out, &l) == 0;
-    }
-    if (status == RR_OK) {
-        status = options->observe ? observe(&l, error) : loop(&l, error);
-    }
-    if (draining) {
-        atomic_store((atomic_int *)options->stop, 1);
-        pthread_join(drainer, NULL);
-    }
-    leave(&l);
+    status = l.batch == NULL || l.repair_batch == NULL || !make_room(&l) ? no_memory(error) : serve(&l, error);
+    fini(&l);
     return status;
 }

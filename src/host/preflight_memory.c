@@ -11,7 +11,8 @@ enum { CELL_BYTES = 700, IDENTITY_BYTES = 170 };
 
 #define DAY_US (INT64_C(86400) * RR_SECOND_US)
 
-/* Text of an amount. */
+_Static_assert((int)RR_AMOUNT_MAX > (int)RR_TIME_TEXT_MAX, "a duration and its NUL");
+
 const char *rr_amount_bytes(double bytes, char text[RR_AMOUNT_MAX])
 {
     static const char *const units[] = {"bytes", "kB", "MB", "GB", "TB", "PB"};
@@ -27,7 +28,7 @@ const char *rr_amount_bytes(double bytes, char text[RR_AMOUNT_MAX])
 
 const char *rr_amount_us(int64_t us, char text[RR_AMOUNT_MAX])
 {
-    rr_duration_print(us, text);
+    text[rr_duration_print(us, text)] = '\0';
     return text;
 }
 

@@ -32,7 +32,7 @@ static bool functions(const rr_preflight_view *view)
 
 static bool no_writes(const rr_preflight_view *view)
 {
-    return view->store->writes_error[0] != '\0' && view->store->replica != RR_YES &&
+    return view->store->writes_error[0] != '\0' && view->store->replica != RR_YES && view->store->cluster != RR_YES &&
            rr_preflight_say(view, "it answers '%s'", view->store->writes_error);
 }
 

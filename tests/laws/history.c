@@ -350,12 +350,12 @@ static void aim(generator *g, draft *d)
     const draft *at = latest == 0 ? NULL : &g->made[g->made_count - 1 - below(g, (unsigned)latest)];
     draft own = *d;
 
-    if (at == NULL || at->op != NULL || at->origin != NULL || !chance(g, 75)) {
+    if (at == NULL || at->op != NULL || at->origin != NULL || !chance(g, 85)) {
         return;
     }
     *d = *at;
     d->has_includes = false;
-    if (!g->history->honest && chance(g, 70)) {
+    if (!g->history->honest && chance(g, 80)) {
         memcpy(d->measures, own.measures, sizeof d->measures);
     }
 }
@@ -396,7 +396,7 @@ static void make_retraction(generator *g, draft *d)
     set_content(g, d, &dice);
     if (is_untargeted) {
         withdraw_untargeted(g, d);
-    } else if (chance(g, 45)) {
+    } else if (chance(g, 50)) {
         withdraw_targeted(g, d);
     }
     set_knowledge(g, d);
@@ -824,7 +824,7 @@ void rr_history_make(rr_history *history, uint64_t seed)
     make_contract(&g);
     make_windows(&g);
     make_domains(&g);
-    history->lines = rr_arena_zero(&history->arena, LINES_MAX * sizeof *history->lines);
+    history->lines = rr_arena_zero(&history->arena, RR_LINES_MAX * sizeof *history->lines);
     RR_MUST(history->lines != NULL);
     for (lines = 5 + below(&g, LINES_MAX - 5); lines > 0; lines--) {
         add_line(&g);

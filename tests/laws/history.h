@@ -20,6 +20,8 @@ uint64_t rr_dice_roll(rr_dice *dice);
 unsigned rr_dice_below(rr_dice *dice, unsigned bound);
 bool rr_dice_chance(rr_dice *dice, unsigned percent);
 
+enum { RR_LINES_MAX = 128 };
+
 typedef struct rr_line {
     rr_slice json; /* in the history's arena */
     int64_t clock_us;
@@ -33,8 +35,8 @@ typedef struct rr_history {
     rr_contract_list contracts;
     const rr_contract *contract;
     rr_arena arena;
-    rr_line *lines;
-    size_t count;
+    rr_line *lines; /* room for RR_LINES_MAX */
+    size_t count;   /* RR_LINES_MAX / 2 at most: the rest is for repeats */
 } rr_history;
 
 /* Aborts where memory runs out or the contract cannot be read: both are faults of the test. */

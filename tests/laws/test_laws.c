@@ -17,7 +17,7 @@
 #include "must.h"
 #include "view.h"
 
-enum { LINES_MAX = 128, RARE_PER_MILLE = 5, REPORTS_MAX = 3 };
+enum { LINES_MAX = RR_LINES_MAX, RARE_PER_MILLE = 5, REPORTS_MAX = 3 };
 
 /* What a check found; law NULL: nothing. */
 typedef struct finding {
@@ -56,7 +56,7 @@ static void find(finding *f, const char *law, const char *what, rr_slice more, r
 }
 
 static const rr_slice nothing = {NULL, 0};
-static const char law_2[] = "2: idempotent";
+static const char law_1[] = "1: order-free", law_2[] = "2: idempotent";
 
 /* ---- law by law: one record ---- */
 
@@ -215,12 +215,12 @@ static bool same_outcome(const rr_outcome *a, const rr_outcome *b)
     return a->verdict == b->verdict && a->reason == b->reason && a->alerts == b->alerts;
 }
 
-static void compare_cells(finding *f, const char *law, const char *what, rr_world *a, rr_world *b)
+static void compare_cells(finding *f, const char *law, const char *what, rr_world *a, rr_world *b, bool conflicts)
 {
     rr_buf first = {0}, second = {0};
 
-    rr_world_print(a, true, &first);
-    rr_world_print(b, true, &second);
+    rr_world_print(a, conflicts, &first);
+    rr_world_print(b, conflicts, &second);
     if (!rr_slice_equal(rr_buf_view(&first), rr_buf_view(&second))) {
         find(f, law, what, rr_buf_view(&first), rr_buf_view(&second));
     }
@@ -245,7 +245,7 @@ static void check_stored(finding *f, passage *kept, const rr_history *h, rr_worl
             find(f, law, "another verdict or alert", rr_slice_of(how), h->lines[k].json);
         }
     }
-    compare_cells(f, law, how, &kept->world, &world);
+    compare_cells(f, law, how, &kept->world, &world, true);
     rr_world_fini(&world);
 }
 
@@ -297,12 +297,36 @@ static void mask_diverged(const rr_contract *contract, rr_buf *text)
     text->len = (size_t)(to - text->data);
 }
 
-/* Law 1. */
-static void check_order(finding *f, passage *kept, const rr_history *h, rr_dice *dice)
+/* Law 1: the same records in two orders. */
+static void check_pair(finding *f, const rr_contract *contract, const rr_line *one, const rr_line *other, size_t count)
+{
+    rr_world first, second;
+    rr_buf first_text = {0}, second_text = {0};
+
+    rr_world_init(&first, contract, RR_WORLD_KEPT);
+    rr_world_init(&second, contract, RR_WORLD_KEPT);
+    for (size_t k = 0; k < count; k++) {
+        rr_world_take(&first, &one[k]);
+        rr_world_take(&second, &other[k]);
+    }
+    rr_world_print(&first, true, &first_text);
+    rr_world_print(&second, true, &second_text);
+    mask_diverged(contract, &first_text);
+    mask_diverged(contract, &second_text);
+    if (f->law == NULL && !rr_slice_equal(rr_buf_view(&first_text), rr_buf_view(&second_text))) {
+        find(f, law_1, "these cells, and other ones in another order:", rr_buf_view(&first_text),
+             rr_buf_view(&second_text));
+        keep_lines(f, other, count);
+    }
+    rr_buf_fini(&first_text);
+    rr_buf_fini(&second_text);
+    rr_world_fini(&first);
+    rr_world_fini(&second);
+}
+
+static void check_order(finding *f, const rr_history *h, rr_dice *dice)
 {
     rr_line lines[LINES_MAX];
-    rr_world world;
-    rr_buf first = {0}, second = {0};
 
     memcpy(lines, h->lines, h->count * sizeof *lines);
     for (size_t k = h->count; k > 1; k--) {
@@ -312,22 +336,7 @@ static void check_order(finding *f, passage *kept, const rr_history *h, rr_dice 
         lines[k - 1] = lines[other];
         lines[other] = line;
     }
-    rr_world_init(&world, h->contract, RR_WORLD_KEPT);
-    for (size_t k = 0; k < h->count; k++) {
-        rr_world_take(&world, &lines[k]);
-    }
-    rr_world_print(&kept->world, true, &first);
-    rr_world_print(&world, true, &second);
-    mask_diverged(h->contract, &first);
-    mask_diverged(h->contract, &second);
-    if (!rr_slice_equal(rr_buf_view(&first), rr_buf_view(&second)) && f->law == NULL) {
-        find(f, "1: order-free", "these cells, and other ones when the records are shuffled:", rr_buf_view(&first),
-             rr_buf_view(&second));
-        keep_lines(f, lines, h->count);
-    }
-    rr_buf_fini(&first);
-    rr_buf_fini(&second);
-    rr_world_fini(&world);
+    check_pair(f, h->contract, h->lines, lines, h->count);
 }
 
 static bool contradicted(const rr_outcome *outcome)
@@ -335,30 +344,32 @@ static bool contradicted(const rr_outcome *outcome)
     return (outcome->alerts & (RR_BIT(RR_ALERT_EQUIVOCATION) | RR_BIT(RR_ALERT_RETRACTION_MISMATCH))) != 0;
 }
 
-static bool says(const rr_line *line, const char *what)
-{
-    return memmem(line->json.data, line->json.len, what, strlen(what)) != NULL;
-}
-
 /* A contender proves nothing (section 8); when it comes again and is merely stale, what it knows counts. */
 static bool brings_more(const rr_line *line, const rr_outcome *outcome)
 {
-    return contradicted(outcome) && says(line, "includes_correction");
+    return contradicted(outcome) &&
+           memmem(line->json.data, line->json.len, "includes_correction", 19) != NULL;
 }
 
-/* A withdrawal that contradicted, and comes again when it is merely old, is held: a later contradiction of it shows. */
-static bool may_show_more(const rr_line *line, const rr_outcome *outcome)
+/* The line of which this one is a repeat: they share their bytes. Itself, if it is none. */
+static size_t original_of(const rr_line *lines, size_t at)
 {
-    return contradicted(outcome) && says(line, "\"RETRACT\"");
+    size_t k = 0;
+
+    while (lines[k].json.data != lines[at].json.data) {
+        k++;
+    }
+    return k;
 }
 
-static void repeat(finding *f, rr_world *world, const rr_line *line)
+/* A repeat in the world: nothing that readers see may change. */
+static void repeat(finding *f, rr_world *world, const rr_line *line, bool conflicts)
 {
     rr_buf before = {0}, after = {0};
 
-    rr_world_print(world, true, &before);
+    rr_world_print(world, conflicts, &before);
     rr_world_take(world, line);
-    rr_world_print(world, true, &after);
+    rr_world_print(world, conflicts, &after);
     if (!rr_slice_equal(rr_buf_view(&before), rr_buf_view(&after))) {
         find(f, law_2, "the last record is a repeat, and changed cells:", rr_buf_view(&before), rr_buf_view(&after));
     }
@@ -366,35 +377,58 @@ static void repeat(finding *f, rr_world *world, const rr_line *line)
     rr_buf_fini(&after);
 }
 
-/* Law 2: any record again, at any later time: nothing changes, then or for those that come after it. */
-static void check_repeats(finding *f, passage *kept, const rr_history *h, rr_dice *dice)
+/* Law 2: the records with repeats among them, and without: the same verdicts (but of the repeats) and the same cells.
+ *
+ * A contender is no fact. Coming again, it may contradict what was taken since: that may show as conflicts, in cells
+ * and in verdicts, and never in a value. */
+static void check_sequence(finding *f, const rr_contract *contract, const rr_line *lines, size_t count)
+{
+    rr_outcome outcomes[LINES_MAX];
+    bool contended = false;
+    rr_world once, more;
+
+    rr_world_init(&once, contract, RR_WORLD_KEPT);
+    rr_world_init(&more, contract, RR_WORLD_KEPT);
+    for (size_t k = 0; k < count && f->law == NULL; k++) {
+        size_t original = original_of(lines, k);
+        rr_outcome outcome;
+
+        if (original != k) {
+            contended = contended || contradicted(&outcomes[original]);
+            if (!brings_more(&lines[k], &outcomes[original])) {
+                repeat(f, &more, &lines[k], !contradicted(&outcomes[original]));
+            }
+        } else {
+            outcomes[k] = rr_world_take(&once, &lines[k]);
+            outcome = rr_world_take(&more, &lines[k]);
+            if (!contended && !same_outcome(&outcome, &outcomes[k])) {
+                find(f, law_2, "repeats changed the verdict or alerts of the last record", nothing, nothing);
+            }
+        }
+        if (f->law != NULL) {
+            keep_lines(f, lines, k + 1);
+        }
+    }
+    compare_cells(f, law_2, "these cells, and other ones with repeats:", &once, &more, !contended);
+    if (f->law == law_2 && f->count == 0) {
+        keep_lines(f, lines, count);
+    }
+    rr_world_fini(&once);
+    rr_world_fini(&more);
+}
+
+static void check_repeats(finding *f, const rr_history *h, rr_dice *dice)
 {
     rr_line lines[LINES_MAX];
     size_t count = 0;
-    bool shows_more = false;
-    rr_world world;
 
-    rr_world_init(&world, h->contract, RR_WORLD_KEPT);
-    for (size_t k = 0; k < h->count && f->law == NULL; k++) {
-        rr_outcome outcome = rr_world_take(&world, &h->lines[k]);
-        size_t again = rr_dice_below(dice, (unsigned)k + 1);
-
+    for (size_t k = 0; k < h->count; k++) {
         lines[count++] = h->lines[k];
-        if (!same_outcome(&outcome, &kept->outcomes[k]) && !shows_more) {
-            find(f, law_2, "a repeat changed the verdict or alerts of a record behind it:", h->lines[k].json, nothing);
-        } else if (!brings_more(&h->lines[again], &kept->outcomes[again])) {
-            shows_more = shows_more || may_show_more(&h->lines[again], &kept->outcomes[again]);
-            lines[count++] = h->lines[again];
-            repeat(f, &world, &h->lines[again]);
-        }
+        lines[count++] = h->lines[rr_dice_below(dice, (unsigned)k + 1)];
     }
     if (f->law == NULL) {
-        compare_cells(f, law_2, "these cells, and other ones with repeats:", &kept->world, &world);
+        check_sequence(f, h->contract, lines, count);
     }
-    if (f->law == law_2) {
-        keep_lines(f, lines, count);
-    }
-    rr_world_fini(&world);
 }
 
 static void count_outcome(tally *t, const rr_outcome *outcome)
@@ -425,10 +459,9 @@ static void check_history(const rr_history *h, finding *f, tally *t)
         check_stored(f, kept, h, RR_WORLD_STORED);
         check_stored(f, kept, h, RR_WORLD_SPILLED);
         check_model(f, kept, h);
-        check_repeats(f, kept, h, &dice);
-        if (h->honest) {
-            check_order(f, kept, h, &dice);
-            check_order(f, kept, h, &dice);
+        check_repeats(f, h, &dice);
+        for (unsigned k = 0; h->honest && k < 2; k++) {
+            check_order(f, h, &dice);
         }
     }
     rr_world_fini(&kept->world);
@@ -444,35 +477,75 @@ static void clear(finding *f)
     rr_buf_clear(&f->detail);
 }
 
-static bool fails_without(rr_history *h, size_t drop, finding *f)
+static void drop(rr_line *lines, size_t *count, size_t at)
 {
-    rr_line dropped = h->lines[drop];
+    memmove(&lines[at], &lines[at + 1], (*count - at - 1) * sizeof *lines);
+    --*count;
+}
 
-    memmove(&h->lines[drop], &h->lines[drop + 1], (h->count - drop - 1) * sizeof *h->lines);
-    h->count--;
+/* Drops a line, and in another order of the same lines, too. */
+static void drop_both(rr_history *h, rr_line *other, size_t *other_count, size_t at)
+{
+    for (size_t k = 0; k < *other_count; k++) {
+        if (other[k].json.data == h->lines[at].json.data) {
+            drop(other, other_count, k);
+            break;
+        }
+    }
+    drop(h->lines, &h->count, at);
+}
+
+/* What broke, looked at again; the order that a law needs is `other`. */
+static void check_again(const rr_history *h, const char *law, const rr_line *other, size_t count, finding *f)
+{
     clear(f);
-    check_history(h, f, NULL);
-    if (f->law != NULL) {
+    if (law == law_1) {
+        check_pair(f, h->contract, h->lines, other, count);
+    } else if (law == law_2) {
+        check_sequence(f, h->contract, h->lines, h->count);
+    } else {
+        check_history(h, f, NULL);
+    }
+}
+
+static bool fails_without(rr_history *h, const char *law, rr_line *other, size_t *count, size_t at, finding *f)
+{
+    rr_line lines[LINES_MAX], others[LINES_MAX];
+    size_t lines_count = h->count, others_count = *count;
+
+    memcpy(lines, h->lines, lines_count * sizeof *lines);
+    memcpy(others, other, others_count * sizeof *others);
+    drop_both(h, other, count, at);
+    check_again(h, law, other, *count, f);
+    if (f->law == law || (f->law != NULL && law != law_1 && law != law_2)) {
         return true;
     }
-    memmove(&h->lines[drop + 1], &h->lines[drop], (h->count - drop) * sizeof *h->lines);
-    h->lines[drop] = dropped;
-    h->count++;
+    memcpy(h->lines, lines, lines_count * sizeof *lines);
+    memcpy(other, others, others_count * sizeof *others);
+    h->count = lines_count;
+    *count = others_count;
     return false;
 }
 
 static void shrink(rr_history *h, finding *f)
 {
+    const char *law = f->law;
+    rr_line other[LINES_MAX];
+    size_t count = law == law_1 ? f->count : 0;
     bool smaller = true;
 
+    memcpy(other, f->lines, count * sizeof *other);
+    if (law == law_2) {
+        memcpy(h->lines, f->lines, f->count * sizeof *h->lines); /* the repeats are what matters */
+        h->count = f->count;
+    }
     while (smaller) {
         smaller = false;
         for (size_t k = h->count; k-- > 0 && h->count > 1;) {
-            smaller = fails_without(h, k, f) || smaller;
+            smaller = fails_without(h, law, other, &count, k, f) || smaller;
         }
     }
-    clear(f);
-    check_history(h, f, NULL);
+    check_again(h, law, other, count, f);
 }
 
 static void report(rr_history *h, finding *f)
@@ -485,7 +558,7 @@ static void report(rr_history *h, finding *f)
     printf("\nBROKEN: %s\n(seed %llu; again: test_laws --one %llu)\n%.*s\n--- law.yaml\n%.*s--- law.jsonl\n%.*s", f->law,
            (unsigned long long)h->seed, (unsigned long long)h->seed, (int)f->detail.len, f->detail.data,
            (int)h->yaml.len, h->yaml.data, (int)lines.len, lines.data);
-    if (f->count != 0) {
+    if (f->law == law_1) {
         rr_buf_clear(&lines);
         rr_lines_print(f->lines, f->count, &lines);
         printf("--- and in this order\n%.*s", (int)lines.len, lines.data);

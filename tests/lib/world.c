@@ -117,7 +117,7 @@ static void show_log(const rr_child *child)
     char *said = rr_child_said(child);
     size_t len = strlen(said);
 
-    print_error("---- %s\n%s\n", child->log, len > SHOWN_BYTES ? said + len - SHOWN_BYTES : said);
+    print_error("---- %s, exit code %d, signal %d\n%s\n", child->log, child->exit_code, child->ended_by, len > SHOWN_BYTES ? said + len - SHOWN_BYTES : said);
     free(said);
 }
 
@@ -261,6 +261,7 @@ static bool reap(rr_child *child, int options)
 
     if (got == child->pid && child->pid != 0) {
         child->exit_code = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+        child->ended_by = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
         child->pid = 0;
     }
     return child->pid == 0;

@@ -20,7 +20,8 @@ enum { RR_WORLD_CHILDREN = 32, RR_WORLD_PATH = 160 };
 
 typedef struct rr_child {
     pid_t pid;      /* 0: not running */
-    int exit_code;  /* when it is over; -1: it was killed */
+    int exit_code;  /* when it is over; -1: by a signal */
+    int ended_by;   /* which */
     char log[RR_WORLD_PATH];
 } rr_child;
 

@@ -159,6 +159,11 @@ typedef struct rr_source_ops {
      * source cannot tell. */
     rr_status (*survey)(const rr_source_options *options, rr_slice dead_letter, rr_source_survey *survey,
                         rr_error *error);
+
+    /* Makes a stream that keeps these subjects on disk without any limit, by a connection of its own. One of that name
+     * with other settings is an error, and is not changed. NULL: this source makes none. */
+    rr_status (*make_stream)(const rr_source_options *options, const char *name, const char *const *subjects,
+                             size_t count, rr_error *error);
 } rr_source_ops;
 
 #endif

@@ -106,6 +106,14 @@ typedef struct rr_swap {
     rr_error error;
 } rr_swap;
 
+/* All zero, as the start of a load, a read of parts or a swap, but for the error's long text. */
+#define RR_STORE_ITEM_INIT(item)                                                     \
+    do {                                                                             \
+        memset((item), 0, offsetof(__typeof__(*(item)), error));                     \
+        (item)->error.status = RR_OK;                                                \
+        (item)->error.text[0] = '\0';                                                \
+    } while (0)
+
 /* What makes a swap senseless whatever the store holds, or NULL. Such a swap is FAILED with status INTERNAL. */
 static inline const char *rr_swap_flaw(const rr_swap *swap)
 {
