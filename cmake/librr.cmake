@@ -1,9 +1,9 @@
-# librr: base, core, codec and engine for programs that embed the reconciler, as a shared and a static library, with
+# librr: all layers below the program, and the two stores, for programs that embed the reconciler, as a shared and a static library, with
 # the headers of src/include/rr and rr.pc. The shared one exports what these headers declare, and nothing else.
 # SPDX-License-Identifier: Apache-2.0
 set(RR_LIBRARY_OBJECTS)
 set(RR_LIBRARY_LAYERS)
-foreach(layer base core codec engine)
+foreach(layer base core codec engine host store_memory store_redis)
   if(TARGET rr_${layer})
     list(APPEND RR_LIBRARY_OBJECTS $<TARGET_OBJECTS:rr_${layer}>)
     list(APPEND RR_LIBRARY_LAYERS rr_${layer})

@@ -56,7 +56,7 @@ static void put_shown(rr_buf *line, rr_slice text)
 static uint64_t count_of(rr_slice json)
 {
     static const char name[] = "\"count\":";
-    const char *end = json.data + json.len;
+    const char *end = json.len == 0 ? json.data : json.data + json.len;
     const char *at = json.len == 0 ? NULL : memmem(json.data, json.len, name, sizeof name - 1);
     uint64_t count = 0;
 

@@ -31,7 +31,7 @@ static const char *after_name(rr_slice json, const char *name)
 
 uint64_t rr_js_json_number(rr_slice json, const char *name)
 {
-    const char *at = after_name(json, name), *end = json.data + json.len;
+    const char *at = after_name(json, name), *end = json.len == 0 ? json.data : json.data + json.len;
     uint64_t number = 0;
 
     for (; at != NULL && at < end && *at >= '0' && *at <= '9' && number < UINT64_MAX / 10 - 9; at++) {
@@ -42,7 +42,7 @@ uint64_t rr_js_json_number(rr_slice json, const char *name)
 
 bool rr_js_json_text(rr_slice json, const char *name, char *text, size_t room)
 {
-    const char *at = after_name(json, name), *end = json.data + json.len;
+    const char *at = after_name(json, name), *end = json.len == 0 ? json.data : json.data + json.len;
     size_t len = 0;
 
     text[0] = '\0';

@@ -22,14 +22,21 @@ static rr_reason reason_of(rr_decoded decoded)
 bool rr_admit_delivery(const rr_live_source *source, const rr_delivery *delivery, int64_t now_us, rr_arena *arena,
                        rr_item *item, rr_record *record)
 {
+    return rr_admit_payload(source->route(source->context, delivery->subject), source->stream, delivery, now_us, arena,
+                            item, record);
+}
+
+bool rr_admit_payload(const rr_contract *contract, rr_slice stream, const rr_delivery *delivery, int64_t now_us,
+                      rr_arena *arena, rr_item *item, rr_record *record)
+{
     rr_text why = {.len = 0};
     int64_t clock_us;
     rr_decoded decoded;
     rr_reason reason = RR_REASON_NONE;
 
-    *item = (rr_item){.contract = source->route(source->context, delivery->subject), .record = record};
+    *item = (rr_item){.contract = contract, .record = record};
     decoded = rr_record_from_proto(delivery->payload, false, arena, record, &clock_us, &why);
-    record->stream = source->stream;
+    record->stream = stream;
     record->stream_sequence = delivery->stream_sequence;
     record->has_arrival = true;
     record->arrival_us = delivery->stored_at_us;

@@ -11,4 +11,8 @@
 bool rr_admit_delivery(const rr_live_source *source, const rr_delivery *delivery, int64_t now_us, rr_arena *arena,
                        rr_item *item, rr_record *record);
 
+/* The same for a contract that is known. `stream` outlives the item. contract NULL: unrouted. */
+bool rr_admit_payload(const rr_contract *contract, rr_slice stream, const rr_delivery *delivery, int64_t now_us,
+                      rr_arena *arena, rr_item *item, rr_record *record);
+
 #endif

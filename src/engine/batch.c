@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "decision.h"
+#include "forget.h"
 #include "key.h"
 #include "view.h"
 
@@ -23,6 +24,7 @@ typedef struct unit {
     rr_unit facts;
     bool all_parts;     /* the join asked for them */
     bool had_parts;     /* parts stand beside the value as loaded */
+    bool forgets;       /* windows are gone whose parts stand beside the value: all are written anew */
     bool grew;
     rr_conflict_set open_before;
     char token[RR_TOKEN_LEN]; /* of the swap that is under way or was */
@@ -47,6 +49,7 @@ struct rr_batch {
     size_t slot_room;
     rr_buf text;      /* keys, while they are made */
     size_t logged;    /* entries of this batch */
+    int64_t now_us;   /* of the step */
     bool refusals_logged;
 };
 
@@ -260,6 +263,13 @@ static rr_status open_unit(rr_batch *batch, unit *u, rr_error *error)
         return status;
     }
     u->had_parts = u->facts.spilled;
+    u->forgets = batch->options.forget && u->contract->window_kind == RR_WINDOW_SESSION &&
+                 rr_unit_has_gone(&u->facts, batch->now_us);
+    if (u->forgets && u->facts.complete) {
+        rr_unit_forget(&u->facts, batch->now_us);
+        u->forgets = false;
+    }
+    u->all_parts |= u->forgets;
     u->state = u->had_parts ? UNIT_PARTS : UNIT_JOIN;
     return RR_OK;
 }
@@ -421,6 +431,12 @@ static rr_status take_parts(rr_batch *batch, unit *u, const rr_parts_read *read,
         return RR_OK;
     }
     u->facts.complete = read->all;
+    if (u->forgets) {
+        rr_unit_forget(&u->facts, batch->now_us);
+        for (size_t k = 0; k < u->facts.part_count; k++) {
+            u->facts.parts[k].dirty = true;
+        }
+    }
     u->state = UNIT_JOIN;
     (void)error;
     return RR_OK;
@@ -523,19 +539,6 @@ static int64_t expiry_ms(const rr_contract *contract, int64_t end_us)
     return at_us == RR_FOREVER ? 0 : at_us / 1000 + 1;
 }
 
-/* The facts of an inner window live as long as the outermost. */
-static int64_t outermost_end(const rr_unit *facts, rr_window window)
-{
-    int64_t end = window.end;
-
-    for (size_t k = 0; k < facts->cell_count; k++) {
-        if (rr_window_contains(facts->cells[k].window, window) && facts->cells[k].window.end > end) {
-            end = facts->cells[k].window.end;
-        }
-    }
-    return end;
-}
-
 static rr_slice written(rr_batch *batch)
 {
     return rr_buf_ok(&batch->text) ? rr_arena_copy(&batch->scratch, rr_buf_view(&batch->text)) : (rr_slice){NULL, 0};
@@ -551,7 +554,7 @@ static bool put_session(rr_batch *batch, unit *u, const rr_cell *cell, rr_side *
     rr_buf_clear(&batch->text);
     rr_stored_write_session(&batch->text, &u->facts, cell, now_us, u->token);
     side->value = written(batch);
-    side->expire_at_ms = expiry_ms(u->contract, outermost_end(&u->facts, cell->window));
+    side->expire_at_ms = expiry_ms(u->contract, rr_unit_outermost_end(&u->facts, cell->window));
     return side->key.data != NULL && side->value.data != NULL;
 }
 
@@ -605,7 +608,8 @@ static bool put_open(rr_batch *batch, unit *u, rr_swap *swap, int64_t now_us)
 
 static bool put_value(rr_batch *batch, unit *u, rr_swap *swap, int64_t now_us)
 {
-    rr_tokens_next(&batch->tokens, swap->token, u->token);
+    /* A new birth leaves the parts of the old one behind, to expire. */
+    rr_tokens_next(&batch->tokens, u->forgets ? (rr_slice){NULL, 0} : swap->token, u->token);
     if (u->contract->window_kind == RR_WINDOW_SESSION) {
         if (!put_sessions(batch, u, swap, now_us)) {
             return false;
@@ -764,6 +768,7 @@ rr_status rr_batch_step(rr_batch *batch, int64_t now_us, rr_error *error)
 {
     rr_status status;
 
+    batch->now_us = now_us;
     do {
         rr_arena_reset(&batch->scratch);
         status = load_round(batch, error);

@@ -49,11 +49,15 @@ static rr_status no_memory(rr_error *error)
     return rr_fail(error, RR_MEMORY, "memory ran out");
 }
 
-static void pause_ms(int ms)
+static void pause_ms(const live *l, int ms)
 {
     struct timespec wait = {ms / 1000, ms % 1000 * 1000000L};
 
-    nanosleep(&wait, NULL);
+    if (l->options->pause_ms != NULL) {
+        l->options->pause_ms(ms);
+    } else {
+        nanosleep(&wait, NULL);
+    }
 }
 
 /* ---- deciding one batch ---- */
@@ -85,7 +89,7 @@ static bool wait_out(const live *l, int *pause)
     if (stopping(l)) {
         return false;
     }
-    pause_ms(*pause);
+    pause_ms(l, *pause);
     *pause = *pause * 2 > PAUSE_MAX_MS ? PAUSE_MAX_MS : *pause * 2;
     return !stopping(l);
 }
@@ -398,7 +402,7 @@ static void *hand_out(void *context)
             break;
         }
         for (int waited = 0; waited < pause && !stopping(l) && !atomic_load(&l->leaving); waited += 50) {
-            pause_ms(50);
+            pause_ms(l, 50);
         }
     }
     rr_arena_fini(&arena);
@@ -486,7 +490,7 @@ static bool all_done(live *l)
         rr_source_info info;
 
         if (l->options->sources[k].ops->info(l->options->sources[k].source, &info, NULL) != RR_OK ||
-            info.pending != 0 || info.ack_pending != 0) {
+            info.pending != 0 || (info.ack_pending != 0 && info.ack_floor < info.delivered)) {
             return false;
         }
     }
@@ -597,7 +601,7 @@ static rr_status observe(live *l, rr_error *error)
             break;
         }
         if (idle) {
-            pause_ms(200);
+            pause_ms(l, 200);
         }
     }
     return status;
@@ -686,6 +690,7 @@ rr_status rr_live_run(const rr_live_options *options, rr_live_totals *totals, rr
     rr_batch_options batch = {.prefix = options->prefix,
                               .log_decisions = !options->observe,
                               .list_open = !options->observe,
+                              .forget = !options->observe,
                               .complain = complain,
                               .context = &l};
     rr_error unread = {0};

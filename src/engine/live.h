@@ -60,6 +60,7 @@ typedef struct rr_live_options {
     int drain_timeout_ms;
     const atomic_int *stop; /* not 0: drain and leave */
     int64_t (*now_us)(void);
+    void (*pause_ms)(int ms); /* how the loop waits; NULL: it sleeps */
     void (*talk)(rr_talk level, const char *text);
 } rr_live_options;
 

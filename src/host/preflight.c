@@ -1,10 +1,9 @@
-/* Looking at the servers, and running the tables over what they told. */
+/* Running the tables of rows over what the servers told. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "must.h"
-#include "ports.h"
 #include "preflight_rows.h"
 
 enum { ROWS_MAX = 96 };
@@ -17,7 +16,8 @@ const char *rr_preflight_severity_word(rr_preflight_severity severity)
 const rr_preflight_row *rr_preflight_rows(void)
 {
     static rr_preflight_row rows[ROWS_MAX];
-    const rr_preflight_row *const tables[] = {rr_preflight_store_rows, rr_preflight_source_rows, rr_preflight_route_rows};
+    const rr_preflight_row *const tables[] = {rr_preflight_store_rows, rr_preflight_source_rows,
+                                              rr_preflight_route_rows};
     bool filled = rows[0].name != NULL;
     size_t count = 0;
 
@@ -38,60 +38,6 @@ bool rr_preflight_say(const rr_preflight_view *view, const char *format, ...)
     vsnprintf(view->finding->seen, sizeof view->finding->seen, format, args);
     va_end(args);
     return true;
-}
-
-/* ---- looking ---- */
-
-static rr_status look_at_store(rr_preflight *preflight, rr_error *error)
-{
-    const rr_config *config = preflight->config;
-    const rr_store_ops *ops = rr_ports_store(config->store_url, error);
-
-    if (ops == NULL) {
-        return error->status;
-    }
-    preflight->store_status =
-        ops->survey == NULL
-            ? rr_fail(&preflight->store_error, RR_INTERNAL, "this store cannot tell of its server")
-            : ops->survey(config->store_url, &config->store, rr_slice_of(config->prefix), &preflight->store,
-                          &preflight->store_error);
-    return RR_OK;
-}
-
-static rr_status look_at_source(const rr_source_config *config, rr_preflight_source *look, rr_error *error)
-{
-    const rr_source_ops *ops = rr_ports_source(config->options.url, error);
-    char letter[512];
-
-    if (ops == NULL) {
-        return error->status;
-    }
-    /* Where the dead letters of any record would go. */
-    snprintf(letter, sizeof letter, "%s.contract.stream.1", config->dead_letters);
-    look->status = ops->survey == NULL
-                       ? rr_fail(&look->error, RR_INTERNAL, "this source cannot tell of its servers")
-                       : ops->survey(&config->options, rr_slice_of(letter), &look->told, &look->error);
-    return RR_OK;
-}
-
-rr_status rr_preflight_look(rr_preflight *preflight, const rr_config *config, const rr_preflight_hopes *hopes,
-                            rr_error *error)
-{
-    rr_status status;
-
-    *preflight = (rr_preflight){.config = config};
-    if (hopes != NULL) {
-        preflight->hopes = *hopes;
-    }
-    preflight->sources = calloc(config->source_count + 1, sizeof *preflight->sources);
-    if (preflight->sources == NULL) {
-        return rr_fail(error, RR_MEMORY, "memory ran out");
-    }
-    status = look_at_store(preflight, error);
-    for (size_t k = 0; status == RR_OK && k < config->source_count; k++) {
-        status = look_at_source(&config->sources[k], &preflight->sources[k], error);
-    }
-    return status;
 }
 
 void rr_preflight_fini(rr_preflight *preflight)
@@ -123,11 +69,13 @@ static bool make_room(rr_preflight *preflight)
 
 static void say_where(const rr_preflight_view *view, rr_finding *finding)
 {
-    int name_len = view->contract == NULL ? 0 : (int)(view->contract->name.len < 80 ? view->contract->name.len : 80);
+    int name_len =
+        view->contract == NULL ? 0 : (int)(view->contract->name.len < 80 ? view->contract->name.len : 80);
     const char *name = view->contract == NULL ? "" : view->contract->name.data;
 
     if (view->source != NULL && view->contract != NULL) {
-        snprintf(finding->where, sizeof finding->where, "source %.80s, contract %.*s", view->source->name, name_len, name);
+        snprintf(finding->where, sizeof finding->where, "source %.80s, contract %.*s", view->source->name,
+                 name_len, name);
     } else if (view->source != NULL) {
         snprintf(finding->where, sizeof finding->where, "source %.80s", view->source->name);
     } else if (view->contract != NULL) {
@@ -172,8 +120,8 @@ static bool is_first_route(const rr_source_config *source, size_t route)
 static bool judge_source(rr_preflight *preflight, size_t which, const rr_store_survey *store)
 {
     const rr_source_config *source = &preflight->config->sources[which];
-    rr_preflight_view view = {.all = preflight, .store = store, .source = source,
-                              .told = &preflight->sources[which].told};
+    rr_preflight_view view = {
+        .all = preflight, .store = store, .source = source, .told = &preflight->sources[which].told};
     bool good = preflight->sources[which].status != RR_OK || ask_rows(preflight, RR_PREFLIGHT_SOURCE, view);
 
     for (size_t k = 0; good && preflight->sources[which].status == RR_OK && k < source->route_count; k++) {
@@ -196,8 +144,9 @@ static bool judge_all(rr_preflight *preflight)
         good = judge_source(preflight, k, store);
     }
     for (size_t k = 0; good && k < config->contracts.count; k++) {
-        good = ask_rows(preflight, RR_PREFLIGHT_CONTRACT,
-                        (rr_preflight_view){.all = preflight, .store = store, .contract = &config->contracts.items[k]});
+        good = ask_rows(
+            preflight, RR_PREFLIGHT_CONTRACT,
+            (rr_preflight_view){.all = preflight, .store = store, .contract = &config->contracts.items[k]});
     }
     return good;
 }
@@ -238,83 +187,4 @@ rr_status rr_preflight_judge(rr_preflight *preflight, rr_error *error)
     sort(preflight);
     count(preflight);
     return RR_OK;
-}
-
-/* ---- for `run` ---- */
-
-static rr_status first_unreachable(const rr_preflight *preflight, rr_error *error)
-{
-    if (preflight->store_status == RR_UNAVAILABLE) {
-        *error = preflight->store_error;
-        return RR_UNAVAILABLE;
-    }
-    for (size_t k = 0; k < preflight->config->source_count; k++) {
-        if (preflight->sources[k].status == RR_UNAVAILABLE) {
-            *error = preflight->sources[k].error;
-            return rr_error_within(error, "source %s", preflight->config->sources[k].name);
-        }
-    }
-    return RR_OK;
-}
-
-static bool stops(const rr_finding *finding)
-{
-    return finding->severity == RR_PREFLIGHT_REFUSE && !finding->row->passes;
-}
-
-static void tell_one(const rr_finding *finding, void (*tell)(rr_preflight_severity severity, const char *text))
-{
-    rr_buf text = {0};
-
-    rr_finding_print(finding, &text);
-    rr_buf_char(&text, '\0');
-    if (rr_buf_ok(&text)) {
-        tell(finding->severity == RR_PREFLIGHT_REFUSE ? RR_PREFLIGHT_WARNING : finding->severity, text.data);
-    }
-    rr_buf_fini(&text);
-}
-
-static rr_status refuse(const rr_finding *finding, size_t more, rr_error *error)
-{
-    rr_buf text = {0};
-
-    rr_finding_print(finding, &text);
-    if (more != 0) {
-        rr_buf_format(&text, "; and %zu more, which `reconciler preflight` lists", more);
-    }
-    rr_fail(error, RR_CONFIG, "%.*s", (int)text.len, text.data == NULL ? "" : text.data);
-    rr_buf_fini(&text);
-    return RR_CONFIG;
-}
-
-static rr_status pass_on(const rr_preflight *preflight, void (*tell)(rr_preflight_severity severity, const char *text),
-                         rr_error *error)
-{
-    const rr_finding *first = NULL;
-    size_t stopping = 0;
-
-    for (size_t k = 0; k < preflight->finding_count; k++) {
-        const rr_finding *finding = &preflight->findings[k];
-
-        if (!stops(finding)) {
-            tell_one(finding, tell);
-            continue;
-        }
-        first = first == NULL ? finding : first;
-        stopping++;
-    }
-    return first == NULL ? RR_OK : refuse(first, stopping - 1, error);
-}
-
-rr_status rr_preflight_check(const rr_config *config, void (*tell)(rr_preflight_severity severity, const char *text),
-                             rr_error *error)
-{
-    rr_preflight preflight;
-    rr_status status = rr_preflight_look(&preflight, config, NULL, error);
-
-    status = status == RR_OK ? first_unreachable(&preflight, error) : status;
-    status = status == RR_OK ? rr_preflight_judge(&preflight, error) : status;
-    status = status == RR_OK ? pass_on(&preflight, tell, error) : status;
-    rr_preflight_fini(&preflight);
-    return status;
 }

@@ -15,7 +15,11 @@
 #include "buf.h"
 #include "config.h"
 
-typedef enum rr_preflight_severity { RR_PREFLIGHT_NOTE, RR_PREFLIGHT_WARNING, RR_PREFLIGHT_REFUSE } rr_preflight_severity;
+typedef enum rr_preflight_severity {
+    RR_PREFLIGHT_NOTE,
+    RR_PREFLIGHT_WARNING,
+    RR_PREFLIGHT_REFUSE
+} rr_preflight_severity;
 
 const char *rr_preflight_severity_word(rr_preflight_severity severity);
 
@@ -33,11 +37,11 @@ typedef struct rr_preflight_row {
     const char *name; /* "store_evicts" */
     rr_preflight_scope scope;
     rr_preflight_severity severity;
-    bool loss;          /* a refusal that `allow_loss: true` of the source turns into a warning */
-    bool passes;        /* a refusal that may end by itself: `run` starts, with a warning, and waits as in any outage */
+    bool loss; /* a refusal that `allow_loss: true` of the source turns into a warning */
+    bool passes; /* a refusal that may end by itself: `run` starts, with a warning, and waits as in an outage */
     bool (*probe)(const rr_preflight_view *view); /* the fault is there; says what was seen */
-    const char *means;  /* why it matters, for a person */
-    const char *remedy; /* what to do */
+    const char *means;                            /* why it matters, for a person */
+    const char *remedy;                           /* what to do */
 } rr_preflight_row;
 
 /* All rows, ended by one without a name. */
@@ -64,10 +68,10 @@ typedef struct rr_preflight_source {
 
 /* What the crash of one part can lose. */
 typedef struct rr_crash {
-    const char *part;    /* "the Redis process" */
-    char where[192];     /* "source orders", or empty */
+    const char *part; /* "the Redis process" */
+    char where[192];  /* "source orders", or empty */
     char loses[512];
-    char restored[384];  /* who brings it back; empty where nothing is lost */
+    char restored[384]; /* who brings it back; empty where nothing is lost */
 } rr_crash;
 
 typedef struct rr_preflight {
@@ -106,7 +110,7 @@ void rr_finding_print(const rr_finding *finding, rr_buf *buf);
 
 /* What `run` asks before it starts: `tell` gets each finding that does not stop it. CONFIG: it must not start, and the
  * error names the first refusal and how many more there are. UNAVAILABLE: a server went away; try again. */
-rr_status rr_preflight_check(const rr_config *config, void (*tell)(rr_preflight_severity severity, const char *text),
-                             rr_error *error);
+rr_status rr_preflight_check(const rr_config *config,
+                             void (*tell)(rr_preflight_severity severity, const char *text), rr_error *error);
 
 #endif

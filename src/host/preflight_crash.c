@@ -5,7 +5,14 @@
 #include "preflight_rows.h"
 
 /* What survives of what the store acknowledged, from the most to the least. */
-typedef enum keeping { KEEPS_ALL, KEEPS_TO_A_SECOND, KEEPS_MOST, KEEPS_SNAPSHOT, KEEPS_NOTHING, KEEPS_UNTOLD } keeping;
+typedef enum keeping {
+    KEEPS_ALL,
+    KEEPS_TO_A_SECOND,
+    KEEPS_MOST,
+    KEEPS_SNAPSHOT,
+    KEEPS_NOTHING,
+    KEEPS_UNTOLD
+} keeping;
 
 static keeping after_process(const rr_store_survey *store)
 {
@@ -32,18 +39,16 @@ static keeping after_machine(const rr_store_survey *store)
 static const char *loss_words(keeping kept)
 {
     switch (kept) {
-    case KEEPS_ALL:
-        return "nothing: every write that we act upon is on its disk";
+    case KEEPS_ALL: return "nothing: every write that we act upon is on its disk";
     case KEEPS_TO_A_SECOND:
         return "about the last second of writes (appendfsync everysec), with their alerts and decisions";
     case KEEPS_MOST:
-        return "what the kernel had not written, about 30 seconds (appendfsync no), with their alerts and decisions";
-    case KEEPS_SNAPSHOT:
-        return "everything since the last snapshot, with its alerts and decisions";
+        return "what the kernel had not written, about 30 seconds (appendfsync no), with their alerts and "
+               "decisions";
+    case KEEPS_SNAPSHOT: return "everything since the last snapshot, with its alerts and decisions";
     case KEEPS_NOTHING:
         return "every cell, open conflict, alert not yet sent and decision: it keeps nothing on disk";
-    default:
-        return "no telling: the server did not tell how it keeps its writes";
+    default: return "no telling: the server did not tell how it keeps its writes";
     }
 }
 
@@ -65,15 +70,18 @@ static void put_reach(const rr_preflight *preflight, char *text, size_t room)
             continue;
         }
         if (!rr_told_repeatable(told)) {
-            snprintf(line, sizeof line, " What came by source %s does not come back: stream %s (%s) dropped it when it was "
-                     "acknowledged.", preflight->config->sources[k].name, told->stream.name, told->stream.retention);
+            snprintf(line, sizeof line,
+                     " What came by source %s does not come back: stream %s (%s) dropped it when it was "
+                     "acknowledged.",
+                     preflight->config->sources[k].name, told->stream.name, told->stream.retention);
             put(text, room, line);
         } else if (told->stream.max_age_us > 0) {
             snprintf(line, sizeof line, " Stream %s reaches back %s.", told->stream.name,
                      rr_amount_us(told->stream.max_age_us, age));
             put(text, room, line);
         } else if (told->stream.max_messages > 0 || told->stream.max_bytes > 0) {
-            snprintf(line, sizeof line, " Stream %s reaches back as far as its limits let it.", told->stream.name);
+            snprintf(line, sizeof line, " Stream %s reaches back as far as its limits let it.",
+                     told->stream.name);
             put(text, room, line);
         }
     }
@@ -85,7 +93,8 @@ static void say_store(const rr_preflight *preflight, const char *part, keeping k
     put(crash->loses, sizeof crash->loses, loss_words(kept));
     if (kept != KEEPS_ALL) {
         put(crash->restored, sizeof crash->restored,
-            "the reconciler: it sees another incarnation, reads the stream again from its checkpoint, and each record "
+            "the reconciler: it sees another incarnation, reads the stream again from its checkpoint, and "
+            "each record "
             "that was lost takes effect again.");
         put_reach(preflight, crash->restored, sizeof crash->restored);
     }
@@ -108,7 +117,8 @@ static void say_reconciler(rr_crash *crash)
 {
     *crash = (rr_crash){.part = "the reconciler, or its machine"};
     put(crash->loses, sizeof crash->loses,
-        "nothing: a record is acknowledged only after its effect is stored, and what was not comes again after ack_wait, "
+        "nothing: a record is acknowledged only after its effect is stored, and what was not comes again "
+        "after ack_wait, "
         "without counting twice");
 }
 
@@ -123,7 +133,8 @@ static void say_nats_process(const rr_source_config *source, const rr_stream_sur
     }
     put(crash->loses, sizeof crash->loses,
         "every record that was not read yet, and all that could be read again: the stream is in memory");
-    put(crash->restored, sizeof crash->restored, "nobody but the producers; cells stay as they are, and the source stops");
+    put(crash->restored, sizeof crash->restored,
+        "nobody but the producers; cells stay as they are, and the source stops");
 }
 
 static void say_nats_machine(const rr_source_config *source, const rr_stream_survey *stream, rr_crash *crash)
@@ -138,11 +149,13 @@ static void say_nats_machine(const rr_source_config *source, const rr_stream_sur
         put(crash->loses, sizeof crash->loses, "the same as its process: the stream is in memory");
     } else {
         put(crash->loses, sizeof crash->loses,
-            "messages that its disk did not have yet (it syncs every two minutes by default), though their producers were "
+            "messages that its disk did not have yet (it syncs every two minutes by default), though their "
+            "producers were "
             "told that they are stored; if the disk is gone: every record that was not read yet");
     }
     put(crash->restored, sizeof crash->restored,
-        "nobody but the producers; the reconciler sees that the stream went back, stops that source and says so");
+        "nobody but the producers; the reconciler sees that the stream went back, stops that source and says "
+        "so");
 }
 
 size_t rr_preflight_crashes(const rr_preflight *preflight, rr_crash *crashes, size_t most)
@@ -156,7 +169,8 @@ size_t rr_preflight_crashes(const rr_preflight *preflight, rr_crash *crashes, si
     if (preflight->store_status == RR_OK) {
         bool redis = strncmp(preflight->store.server, "Redis", 5) == 0;
 
-        say_store(preflight, redis ? "the Redis process" : "the store", after_process(&preflight->store), &crashes[count++]);
+        say_store(preflight, redis ? "the Redis process" : "the store", after_process(&preflight->store),
+                  &crashes[count++]);
         if (redis) {
             say_store(preflight, "the Redis machine", after_machine(&preflight->store), &crashes[count]);
             add_machine(&preflight->store, &crashes[count++]);

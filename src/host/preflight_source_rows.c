@@ -38,8 +38,8 @@ static bool is_copied(const rr_store_survey *store)
 
 static const char *sync_of(const rr_store_survey *store)
 {
-    return store->log != RR_YES ? "has no log of its writes (appendonly)"
-           : store->log_sync[0] == '\0' ? "does not tell appendfsync"
+    return store->log != RR_YES                       ? "has no log of its writes (appendonly)"
+           : store->log_sync[0] == '\0'               ? "does not tell appendfsync"
            : strcmp(store->log_sync, "everysec") == 0 ? "writes its log to disk each second"
                                                       : "leaves its log to the kernel";
 }
@@ -65,7 +65,8 @@ static bool lagging_copies(const rr_preflight_view *view)
 
 static bool stream_missing(const rr_preflight_view *view)
 {
-    return view->told->stream.there == RR_NO && rr_preflight_say(view, "there is no stream %s", view->source->options.stream);
+    return view->told->stream.there == RR_NO &&
+           rr_preflight_say(view, "there is no stream %s", view->source->options.stream);
 }
 
 static bool stream_in_memory(const rr_preflight_view *view)
@@ -76,7 +77,8 @@ static bool stream_in_memory(const rr_preflight_view *view)
 
 static bool one_replica(const rr_preflight_view *view)
 {
-    return view->told->stream.replicas == 1 && rr_preflight_say(view, "stream %s has 1 replica", view->told->stream.name);
+    return view->told->stream.replicas == 1 &&
+           rr_preflight_say(view, "stream %s has 1 replica", view->told->stream.name);
 }
 
 static bool hidden(const rr_preflight_view *view)
@@ -88,13 +90,16 @@ static bool hidden(const rr_preflight_view *view)
 
 static bool consumer_missing(const rr_preflight_view *view)
 {
-    return view->told->consumer.there == RR_NO && view->told->stream.there == RR_YES && !view->source->options.create &&
-           rr_preflight_say(view, "there is no consumer %s, and `create` is false", view->source->options.consumer);
+    return view->told->consumer.there == RR_NO && view->told->stream.there == RR_YES &&
+           !view->source->options.create &&
+           rr_preflight_say(view, "there is no consumer %s, and `create` is false",
+                            view->source->options.consumer);
 }
 
 static bool consumer_made(const rr_preflight_view *view)
 {
-    return view->told->consumer.there == RR_NO && view->told->stream.there == RR_YES && view->source->options.create &&
+    return view->told->consumer.there == RR_NO && view->told->stream.there == RR_YES &&
+           view->source->options.create &&
            rr_preflight_say(view, "there is no consumer %s yet", view->source->options.consumer);
 }
 
@@ -109,7 +114,8 @@ static bool pending_below_batch(const rr_preflight_view *view)
     int64_t most = view->told->consumer.max_ack_pending;
 
     return most > 0 && most < (int64_t)batch_of(view->source) &&
-           rr_preflight_say(view, "max_ack_pending is %lld, and one batch %zu", (long long)most, batch_of(view->source));
+           rr_preflight_say(view, "max_ack_pending is %lld, and one batch %zu", (long long)most,
+                            batch_of(view->source));
 }
 
 static bool pending_below_pulls(const rr_preflight_view *view)
@@ -146,7 +152,8 @@ static bool starts_late(const rr_preflight_view *view)
 {
     const char *deliver = view->told->consumer.deliver;
 
-    return deliver[0] != '\0' && strcmp(deliver, "all") != 0 && rr_preflight_say(view, "its deliver policy is %s", deliver);
+    return deliver[0] != '\0' && strcmp(deliver, "all") != 0 &&
+           rr_preflight_say(view, "its deliver policy is %s", deliver);
 }
 
 /* ---- dead letters ---- */
@@ -159,7 +166,7 @@ static bool letters_unbound(const rr_preflight_view *view)
 
 static bool letters_read_again(const rr_preflight_view *view)
 {
-    const char *filter = view->told->consumer.there == RR_YES ? view->told->consumer.filter
+    const char *filter = view->told->consumer.there == RR_YES   ? view->told->consumer.filter
                          : view->source->options.filter == NULL ? ""
                                                                 : view->source->options.filter;
     char subject[512];
@@ -237,9 +244,9 @@ static bool letters_nearly_full(const rr_preflight_view *view)
     char bounds[96], used[RR_AMOUNT_MAX];
 
     return full && strcmp(letters->discard, "new") == 0 &&
-           rr_preflight_say(view, "stream %s has %s and discard: new, and holds %lld letters of %s", letters->name,
-                            bounds_of(letters, bounds, sizeof bounds), (long long)letters->messages,
-                            rr_amount_bytes((double)letters->bytes, used));
+           rr_preflight_say(view, "stream %s has %s and discard: new, and holds %lld letters of %s",
+                            letters->name, bounds_of(letters, bounds, sizeof bounds),
+                            (long long)letters->messages, rr_amount_bytes((double)letters->bytes, used));
 }
 
 static bool letters_small(const rr_preflight_view *view)
@@ -247,16 +254,19 @@ static bool letters_small(const rr_preflight_view *view)
     const rr_stream_survey *letters = &view->told->dead_letters;
     int64_t longest = view->told->max_payload;
 
-    if (view->told->stream.max_message_size > 0 && (longest < 0 || view->told->stream.max_message_size < longest)) {
+    if (view->told->stream.max_message_size > 0 &&
+        (longest < 0 || view->told->stream.max_message_size < longest)) {
         longest = view->told->stream.max_message_size;
     }
     if (longest < 0 || longest > LETTER_PAYLOAD) {
         longest = LETTER_PAYLOAD;
     }
     return letters->max_message_size > 0 && letters->max_message_size < longest + LETTER_HEADERS &&
-           rr_preflight_say(view, "stream %s takes at most %lld bytes a letter (max_msg_size), and a record may have "
-                            "%lld, with up to %d of headers", letters->name, (long long)letters->max_message_size,
-                            (long long)longest, LETTER_HEADERS);
+           rr_preflight_say(
+               view,
+               "stream %s takes at most %lld bytes a letter (max_msg_size), and a record may have "
+               "%lld, with up to %d of headers",
+               letters->name, (long long)letters->max_message_size, (long long)longest, LETTER_HEADERS);
 }
 
 /* ---- a contract behind the source ---- */
@@ -266,9 +276,10 @@ static bool history_short(const rr_preflight_view *view)
     const rr_stream_survey *stream = &view->told->stream;
     char age[RR_AMOUNT_MAX], kept[RR_AMOUNT_MAX];
 
-    return stream->max_age_us > 0 && stream->max_age_us < view->contract->retention_us && rr_told_repeatable(view->told) &&
-           rr_preflight_say(view, "stream %s keeps messages for %s, and the contract takes records for %s%s", stream->name,
-                            rr_amount_us(stream->max_age_us, age),
+    return stream->max_age_us > 0 && stream->max_age_us < view->contract->retention_us &&
+           rr_told_repeatable(view->told) &&
+           rr_preflight_say(view, "stream %s keeps messages for %s, and the contract takes records for %s%s",
+                            stream->name, rr_amount_us(stream->max_age_us, age),
                             view->contract->retention_us == RR_FOREVER
                                 ? "ever"
                                 : rr_amount_us(view->contract->retention_us, kept),
@@ -281,8 +292,8 @@ static bool drops(const rr_preflight_view *view)
     char bounds[96];
 
     if (stream->max_messages_per_subject > 0 && stream->discard_new_per_subject != RR_YES) {
-        return rr_preflight_say(view, "stream %s keeps %lld messages a subject (max_msgs_per_subject)", stream->name,
-                                (long long)stream->max_messages_per_subject);
+        return rr_preflight_say(view, "stream %s keeps %lld messages a subject (max_msgs_per_subject)",
+                                stream->name, (long long)stream->max_messages_per_subject);
     }
     return is_bounded(stream) && strcmp(stream->discard, "old") == 0 &&
            rr_preflight_say(view, "stream %s has %s and discard: old", stream->name,
@@ -308,59 +319,81 @@ static bool forever(const rr_preflight_view *view)
 }
 
 #define ROW_IN(place, word, kind, check, why, help) \
-    {.name = word, .scope = RR_PREFLIGHT_##place, .severity = RR_PREFLIGHT_##kind, .probe = check, .means = why, .remedy = help}
+    { \
+        .name = word, .scope = RR_PREFLIGHT_##place, .severity = RR_PREFLIGHT_##kind, .probe = check, \
+        .means = why, .remedy = help \
+    }
 #define ROW(word, kind, check, why, help) ROW_IN(SOURCE, word, kind, check, why, help)
 
 const rr_preflight_row rr_preflight_source_rows[] = {
-    {.name = "unrepeatable_unsafe", .scope = RR_PREFLIGHT_SOURCE, .severity = RR_PREFLIGHT_REFUSE, .loss = true,
+    {.name = "unrepeatable_unsafe",
+     .scope = RR_PREFLIGHT_SOURCE,
+     .severity = RR_PREFLIGHT_REFUSE,
+     .loss = true,
      .probe = unsafe,
-     .means = "what was acknowledged cannot be read again, so a crash of the store would lose results for good",
+     .means =
+         "what was acknowledged cannot be read again, so a crash of the store would lose results for good",
      .remedy = "appendonly yes and appendfsync always; or limits retention; or `allow_loss: true`"},
     ROW("unrepeatable_copied", WARNING, lagging_copies,
-        "what was acknowledged cannot be read again, and a replica may lack the last moments when it takes over",
+        "what was acknowledged cannot be read again, and a replica may lack the last moments when it takes "
+        "over",
         "appendfsync always, or limits retention"),
-    ROW("stream_missing", REFUSE, stream_missing, "there is nothing to read", "make it (nats stream add), or correct `stream`"),
+    ROW("stream_missing", REFUSE, stream_missing, "there is nothing to read",
+        "make it (nats stream add), or correct `stream`"),
     ROW("stream_in_memory", WARNING, stream_in_memory,
         "a crash of nats-server loses every record not read yet, and all that could be read again",
         "file storage, or three replicas"),
     ROW("stream_one_replica", NOTE, one_replica,
         "while its machine is away nothing comes, and if it is lost for good so is what was not read",
         "three replicas, where NATS is a cluster"),
-    ROW("source_hidden", WARNING, hidden, "it could not be looked at: without permission NATS gives no answer",
+    ROW("source_hidden", WARNING, hidden,
+        "it could not be looked at: without permission NATS gives no answer",
         "permit $JS.API.STREAM.INFO.*, $JS.API.STREAM.NAMES and $JS.API.CONSUMER.INFO.*.* to this user"),
     ROW("consumer_missing", REFUSE, consumer_missing, "there is nothing to read by",
         "write `create: true`, or make it (nats consumer add)"),
     ROW("consumer_to_be_made", NOTE, consumer_made, "the first start makes it", "nothing"),
     ROW("consumer_gives_up", REFUSE, max_deliver,
-        "an outage of the store uses up the deliveries, and the records would be lost", "nats consumer edit --max-deliver=-1"),
-    ROW("consumer_pending_small", REFUSE, pending_below_batch, "no batch ever becomes full, and each waits for ack_wait",
+        "an outage of the store uses up the deliveries, and the records would be lost",
+        "nats consumer edit --max-deliver=-1"),
+    ROW("consumer_pending_small", REFUSE, pending_below_batch,
+        "no batch ever becomes full, and each waits for ack_wait",
         "max_ack_pending of four times batch x pulls, or a smaller `batch`"),
     ROW("consumer_pending_tight", WARNING, pending_below_pulls,
         "pulls wait for each other, and a batch that comes again stops the flow",
         "max_ack_pending of four times batch x pulls, or a smaller `batch`"),
     ROW("consumer_unfit", REFUSE, unfit, "this is what `run` would say", "as it says"),
-    ROW("consumer_ack_wait_short", WARNING, ack_wait, "records at work would come again and again while a server is slow",
+    ROW("consumer_ack_wait_short", WARNING, ack_wait,
+        "records at work would come again and again while a server is slow",
         "nats consumer edit --wait=60s, or a smaller `batch`"),
     ROW("consumer_starts_late", NOTE, starts_late,
         "older records are never read, and `verify` judges only cells that the stream covers whole",
         "nothing, if that is meant; else a consumer with deliver all"),
     ROW("dead_letters_unbound", REFUSE, letters_unbound, "what nobody stores is lost",
         "make one, e.g. `nats stream add DEAD --subjects 'PREFIX.>'`"),
-    ROW("dead_letters_read_again", REFUSE, letters_read_again, "each would be read as a record and refused again, for ever",
+    ROW("dead_letters_read_again", REFUSE, letters_read_again,
+        "each would be read as a record and refused again, for ever",
         "another stream for them, or a filter on the consumer"),
-    {.name = "dead_letters_unwanted", .scope = RR_PREFLIGHT_SOURCE, .severity = RR_PREFLIGHT_REFUSE, .loss = true,
-     .probe = letters_unwanted, .means = "such a stream drops at once what no consumer asks for",
+    {.name = "dead_letters_unwanted",
+     .scope = RR_PREFLIGHT_SOURCE,
+     .severity = RR_PREFLIGHT_REFUSE,
+     .loss = true,
+     .probe = letters_unwanted,
+     .means = "such a stream drops at once what no consumer asks for",
      .remedy = "limits retention, or a durable consumer on it"},
     ROW("dead_letters_unconfirmed", REFUSE, letters_unconfirmed,
-        "nobody says that a letter is stored, so its record is never acknowledged", "a stream without no_ack"),
-    ROW("dead_letters_in_memory", WARNING, letters_in_memory, "a crash of nats-server loses the letters", "file storage"),
+        "nobody says that a letter is stored, so its record is never acknowledged",
+        "a stream without no_ack"),
+    ROW("dead_letters_in_memory", WARNING, letters_in_memory, "a crash of nats-server loses the letters",
+        "file storage"),
     ROW("dead_letters_dropped", WARNING, letters_dropped, "when it is full the oldest letters vanish",
         "no limits, or discard: new (then the source stops when it is full)"),
-    ROW("dead_letters_expire", NOTE, letters_expire, "letters older than that are gone", "nothing, if somebody reads them before"),
+    ROW("dead_letters_expire", NOTE, letters_expire, "letters older than that are gone",
+        "nothing, if somebody reads them before"),
     ROW("dead_letters_nearly_full", WARNING, letters_nearly_full,
         "when it is full no letter can be stored, so nothing behind a refused record is acknowledged",
         "read and purge the letters, or raise the limits"),
-    ROW("dead_letters_small", WARNING, letters_small, "a longer one cannot be stored, and its record stays unacknowledged",
+    ROW("dead_letters_small", WARNING, letters_small,
+        "a longer one cannot be stored, and its record stays unacknowledged",
         "no max_msg_size on the stream of the dead letters"),
     {.name = NULL},
 };
@@ -371,14 +404,19 @@ const rr_preflight_row rr_preflight_route_rows[] = {
     ROW_IN(ROUTE, "history_short", WARNING, history_short,
            "repair and verify cannot reach back to all cells that still take records",
            "a max_age of the contract's retention and more, or a shorter retention"),
-    {.name = "limits_drop_contributions", .scope = RR_PREFLIGHT_ROUTE, .severity = RR_PREFLIGHT_REFUSE, .loss = true,
+    {.name = "limits_drop_contributions",
+     .scope = RR_PREFLIGHT_ROUTE,
+     .severity = RR_PREFLIGHT_REFUSE,
+     .loss = true,
      .probe = drops_contributions,
-     .means = "every record of this mode counts, and the stream drops some before they are read whenever we lag",
+     .means =
+         "every record of this mode counts, and the stream drops some before they are read whenever we lag",
      .remedy = "limit the stream by max_age alone; or `allow_loss: true`"},
     ROW_IN(ROUTE, "limits_drop_history", WARNING, drops_history,
-           "older revisions are dropped: repair and verify cannot read them again, and what was not read yet is lost",
+           "older revisions are dropped: repair and verify cannot read them again, and what was not read yet "
+           "is lost",
            "limit the stream by max_age alone"),
-    ROW_IN(CONTRACT, "retention_forever", WARNING, forever, "cells are never removed, so memory grows without end",
-           "a `retention` in the contract, e.g. 7d"),
+    ROW_IN(CONTRACT, "retention_forever", WARNING, forever,
+           "cells are never removed, so memory grows without end", "a `retention` in the contract, e.g. 7d"),
     {.name = NULL},
 };

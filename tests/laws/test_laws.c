@@ -34,7 +34,7 @@ typedef struct tally {
 
 /* One way through a history, and what became of it. */
 typedef struct passage {
-    rr_world world;
+    rr_sandbox sandbox;
     rr_outcome outcomes[LINES_MAX];
     rr_record admitted[LINES_MAX];
     size_t admitted_count;
@@ -135,33 +135,33 @@ typedef struct sight {
     bool there;
 } sight;
 
-static rr_held *held_before(rr_world *world, const rr_line *line)
+static rr_held *held_before(rr_sandbox *sandbox, const rr_line *line)
 {
-    rr_world probe = {.kind = RR_WORLD_KEPT, .contract = world->contract};
+    rr_sandbox probe = {.kind = RR_SANDBOX_KEPT, .contract = sandbox->contract};
     rr_held *found = NULL;
 
     rr_arena_init(&probe.arena, 0);
-    rr_world_take(&probe, line);
-    for (size_t k = 0; probe.at != NULL && k < world->held_count; k++) {
-        if (rr_slice_equal(rr_buf_view(&world->held[k]->business_key), rr_buf_view(&probe.at->business_key)) &&
-            rr_slice_equal(rr_buf_view(&world->held[k]->metric_version), rr_buf_view(&probe.at->metric_version)) &&
-            rr_window_equal(world->held[k]->window, probe.at->window)) {
-            found = world->held[k];
+    rr_sandbox_take(&probe, line);
+    for (size_t k = 0; probe.at != NULL && k < sandbox->held_count; k++) {
+        if (rr_slice_equal(rr_buf_view(&sandbox->held[k]->business_key), rr_buf_view(&probe.at->business_key)) &&
+            rr_slice_equal(rr_buf_view(&sandbox->held[k]->metric_version), rr_buf_view(&probe.at->metric_version)) &&
+            rr_window_equal(sandbox->held[k]->window, probe.at->window)) {
+            found = sandbox->held[k];
         }
     }
-    rr_world_fini(&probe);
+    rr_sandbox_fini(&probe);
     return found;
 }
 
-static void look(rr_world *world, rr_held *held, const rr_record *record, sight *s)
+static void look(rr_sandbox *sandbox, rr_held *held, const rr_record *record, sight *s)
 {
-    bool session = world->contract->window_kind == RR_WINDOW_SESSION;
+    bool session = sandbox->contract->window_kind == RR_WINDOW_SESSION;
     const rr_cell *cell;
 
     if (held == NULL) {
         return;
     }
-    rr_held_print(world, held, false, &s->lines);
+    rr_held_print(sandbox, held, false, &s->lines);
     cell = record == NULL ? held->unit.cells : rr_unit_cell(&held->unit, session ? record->window : (rr_window){0, 0});
     s->there = cell != NULL && !session;
     if (s->there) {
@@ -169,39 +169,39 @@ static void look(rr_world *world, rr_held *held, const rr_record *record, sight 
     }
 }
 
-/* Takes one record into a kept world, and holds what happened to the laws. */
+/* Takes one record into a kept sandbox, and holds what happened to the laws. */
 static rr_outcome take_checked(finding *f, passage *p, const rr_line *line)
 {
-    rr_world *world = &p->world;
-    rr_held *held = held_before(world, line);
+    rr_sandbox *sandbox = &p->sandbox;
+    rr_held *held = held_before(sandbox, line);
     sight before = {0}, after = {0};
     rr_outcome outcome;
     const char *fault;
 
-    look(world, held, NULL, &before);
-    outcome = rr_world_take(world, line);
+    look(sandbox, held, NULL, &before);
+    outcome = rr_sandbox_take(sandbox, line);
     if (outcome.reason != line->wanted) {
         rr_slice reason = rr_slice_of(rr_reason_word(outcome.reason));
 
         find(f, "admission", "the reason is not the rule that is broken, but:", reason,
              rr_slice_of(rr_reason_word(line->wanted)));
     }
-    if (world->at != NULL) {
-        look(world, world->at, &world->record, &after);
+    if (sandbox->at != NULL) {
+        look(sandbox, sandbox->at, &sandbox->record, &after);
         check_verdict(f, &outcome, rr_buf_view(&before.lines), rr_buf_view(&after.lines));
         check_alerts(f, &outcome);
         if (before.there && after.there) {
-            check_overwrite(f, world->contract, &world->record, &before.of_record, &after.of_record);
-            check_stale(f, world->contract, &world->record, &before.of_record, &outcome);
+            check_overwrite(f, sandbox->contract, &sandbox->record, &before.of_record, &after.of_record);
+            check_stale(f, sandbox->contract, &sandbox->record, &before.of_record, &outcome);
         }
-        fault = rr_fold_fault(&world->at->unit, &world->arena);
+        fault = rr_fold_fault(&sandbox->at->unit, &sandbox->arena);
         if (fault != NULL) {
             find(f, "incremental = anew", fault, nothing, nothing);
         }
-        p->admitted[p->admitted_count++] = world->record;
+        p->admitted[p->admitted_count++] = sandbox->record;
     }
-    if (world->fault != NULL) {
-        find(f, "inside", world->fault, nothing, nothing);
+    if (sandbox->fault != NULL) {
+        find(f, "inside", sandbox->fault, nothing, nothing);
     }
     rr_buf_fini(&before.lines);
     rr_buf_fini(&after.lines);
@@ -215,12 +215,12 @@ static bool same_outcome(const rr_outcome *a, const rr_outcome *b)
     return a->verdict == b->verdict && a->reason == b->reason && a->alerts == b->alerts;
 }
 
-static void compare_cells(finding *f, const char *law, const char *what, rr_world *a, rr_world *b, bool conflicts)
+static void compare_cells(finding *f, const char *law, const char *what, rr_sandbox *a, rr_sandbox *b, bool conflicts)
 {
     rr_buf first = {0}, second = {0};
 
-    rr_world_print(a, conflicts, &first);
-    rr_world_print(b, conflicts, &second);
+    rr_sandbox_print(a, conflicts, &first);
+    rr_sandbox_print(b, conflicts, &second);
     if (!rr_slice_equal(rr_buf_view(&first), rr_buf_view(&second))) {
         find(f, law, what, rr_buf_view(&first), rr_buf_view(&second));
     }
@@ -228,25 +228,25 @@ static void compare_cells(finding *f, const char *law, const char *what, rr_worl
     rr_buf_fini(&second);
 }
 
-/* Nothing is lost in bytes: a world that reads and writes each record gives the same answers and the same cells. */
-static void check_stored(finding *f, passage *kept, const rr_history *h, rr_world_kind kind)
+/* Nothing is lost in bytes: a sandbox that reads and writes each record gives the same answers and the same cells. */
+static void check_stored(finding *f, passage *kept, const rr_history *h, rr_sandbox_kind kind)
 {
     static const char law[] = "nothing is lost in a store";
-    const char *how = kind == RR_WORLD_SPILLED ? "with parts beside the value:" : "with parts in the value:";
-    rr_world world;
+    const char *how = kind == RR_SANDBOX_SPILLED ? "with parts beside the value:" : "with parts in the value:";
+    rr_sandbox sandbox;
 
-    rr_world_init(&world, h->contract, kind);
+    rr_sandbox_init(&sandbox, h->contract, kind);
     for (size_t k = 0; k < h->count && f->law == NULL; k++) {
-        rr_outcome outcome = rr_world_take(&world, &h->lines[k]);
+        rr_outcome outcome = rr_sandbox_take(&sandbox, &h->lines[k]);
 
-        if (world.fault != NULL) {
-            find(f, law, world.fault, rr_slice_of(how), nothing);
+        if (sandbox.fault != NULL) {
+            find(f, law, sandbox.fault, rr_slice_of(how), nothing);
         } else if (!same_outcome(&outcome, &kept->outcomes[k])) {
             find(f, law, "another verdict or alert", rr_slice_of(how), h->lines[k].json);
         }
     }
-    compare_cells(f, law, how, &kept->world, &world, true);
-    rr_world_fini(&world);
+    compare_cells(f, law, how, &kept->sandbox, &sandbox, true);
+    rr_sandbox_fini(&sandbox);
 }
 
 static void check_model(finding *f, passage *kept, const rr_history *h)
@@ -255,7 +255,7 @@ static void check_model(finding *f, passage *kept, const rr_history *h)
 
     if (rr_model_knows(h->contract, h->honest)) {
         rr_model_print(h->contract, kept->admitted, kept->admitted_count, &model);
-        rr_world_print(&kept->world, true, &text);
+        rr_sandbox_print(&kept->sandbox, true, &text);
         if (!rr_slice_equal(rr_buf_view(&model), rr_buf_view(&text))) {
             find(f, "6: exact (worked out from all records)", "wanted and got:", rr_buf_view(&model), rr_buf_view(&text));
         }
@@ -300,17 +300,17 @@ static void mask_diverged(const rr_contract *contract, rr_buf *text)
 /* Law 1: the same records in two orders. */
 static void check_pair(finding *f, const rr_contract *contract, const rr_line *one, const rr_line *other, size_t count)
 {
-    rr_world first, second;
+    rr_sandbox first, second;
     rr_buf first_text = {0}, second_text = {0};
 
-    rr_world_init(&first, contract, RR_WORLD_KEPT);
-    rr_world_init(&second, contract, RR_WORLD_KEPT);
+    rr_sandbox_init(&first, contract, RR_SANDBOX_KEPT);
+    rr_sandbox_init(&second, contract, RR_SANDBOX_KEPT);
     for (size_t k = 0; k < count; k++) {
-        rr_world_take(&first, &one[k]);
-        rr_world_take(&second, &other[k]);
+        rr_sandbox_take(&first, &one[k]);
+        rr_sandbox_take(&second, &other[k]);
     }
-    rr_world_print(&first, true, &first_text);
-    rr_world_print(&second, true, &second_text);
+    rr_sandbox_print(&first, true, &first_text);
+    rr_sandbox_print(&second, true, &second_text);
     mask_diverged(contract, &first_text);
     mask_diverged(contract, &second_text);
     if (f->law == NULL && !rr_slice_equal(rr_buf_view(&first_text), rr_buf_view(&second_text))) {
@@ -320,8 +320,8 @@ static void check_pair(finding *f, const rr_contract *contract, const rr_line *o
     }
     rr_buf_fini(&first_text);
     rr_buf_fini(&second_text);
-    rr_world_fini(&first);
-    rr_world_fini(&second);
+    rr_sandbox_fini(&first);
+    rr_sandbox_fini(&second);
 }
 
 static void check_order(finding *f, const rr_history *h, rr_dice *dice)
@@ -362,14 +362,14 @@ static size_t original_of(const rr_line *lines, size_t at)
     return k;
 }
 
-/* A repeat in the world: nothing that readers see may change. */
-static void repeat(finding *f, rr_world *world, const rr_line *line, bool conflicts)
+/* A repeat in the sandbox: nothing that readers see may change. */
+static void repeat(finding *f, rr_sandbox *sandbox, const rr_line *line, bool conflicts)
 {
     rr_buf before = {0}, after = {0};
 
-    rr_world_print(world, conflicts, &before);
-    rr_world_take(world, line);
-    rr_world_print(world, conflicts, &after);
+    rr_sandbox_print(sandbox, conflicts, &before);
+    rr_sandbox_take(sandbox, line);
+    rr_sandbox_print(sandbox, conflicts, &after);
     if (!rr_slice_equal(rr_buf_view(&before), rr_buf_view(&after))) {
         find(f, law_2, "the last record is a repeat, and changed cells:", rr_buf_view(&before), rr_buf_view(&after));
     }
@@ -385,10 +385,10 @@ static void check_sequence(finding *f, const rr_contract *contract, const rr_lin
 {
     rr_outcome outcomes[LINES_MAX];
     bool contended = false;
-    rr_world once, more;
+    rr_sandbox once, more;
 
-    rr_world_init(&once, contract, RR_WORLD_KEPT);
-    rr_world_init(&more, contract, RR_WORLD_KEPT);
+    rr_sandbox_init(&once, contract, RR_SANDBOX_KEPT);
+    rr_sandbox_init(&more, contract, RR_SANDBOX_KEPT);
     for (size_t k = 0; k < count && f->law == NULL; k++) {
         size_t original = original_of(lines, k);
         rr_outcome outcome;
@@ -399,8 +399,8 @@ static void check_sequence(finding *f, const rr_contract *contract, const rr_lin
                 repeat(f, &more, &lines[k], !contradicted(&outcomes[original]));
             }
         } else {
-            outcomes[k] = rr_world_take(&once, &lines[k]);
-            outcome = rr_world_take(&more, &lines[k]);
+            outcomes[k] = rr_sandbox_take(&once, &lines[k]);
+            outcome = rr_sandbox_take(&more, &lines[k]);
             if (!contended && !same_outcome(&outcome, &outcomes[k])) {
                 find(f, law_2, "repeats changed the verdict or alerts of the last record", nothing, nothing);
             }
@@ -413,8 +413,8 @@ static void check_sequence(finding *f, const rr_contract *contract, const rr_lin
     if (f->law == law_2 && f->count == 0) {
         keep_lines(f, lines, count);
     }
-    rr_world_fini(&once);
-    rr_world_fini(&more);
+    rr_sandbox_fini(&once);
+    rr_sandbox_fini(&more);
 }
 
 static void check_repeats(finding *f, const rr_history *h, rr_dice *dice)
@@ -448,7 +448,7 @@ static void check_history(const rr_history *h, finding *f, tally *t)
     rr_dice dice = {h->seed ^ UINT64_C(0x5eed)};
 
     RR_MUST(kept != NULL && h->count <= LINES_MAX / 2);
-    rr_world_init(&kept->world, h->contract, RR_WORLD_KEPT);
+    rr_sandbox_init(&kept->sandbox, h->contract, RR_SANDBOX_KEPT);
     for (size_t k = 0; k < h->count && f->law == NULL; k++) {
         kept->outcomes[k] = take_checked(f, kept, &h->lines[k]);
         if (t != NULL) {
@@ -456,15 +456,15 @@ static void check_history(const rr_history *h, finding *f, tally *t)
         }
     }
     if (f->law == NULL) {
-        check_stored(f, kept, h, RR_WORLD_STORED);
-        check_stored(f, kept, h, RR_WORLD_SPILLED);
+        check_stored(f, kept, h, RR_SANDBOX_STORED);
+        check_stored(f, kept, h, RR_SANDBOX_SPILLED);
         check_model(f, kept, h);
         check_repeats(f, h, &dice);
         for (unsigned k = 0; h->honest && k < 2; k++) {
             check_order(f, h, &dice);
         }
     }
-    rr_world_fini(&kept->world);
+    rr_sandbox_fini(&kept->sandbox);
     free(kept);
 }
 

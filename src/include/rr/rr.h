@@ -1,0 +1,68 @@
+/* librr: the reconciler inside your own consumer.
+ *
+ * You fetch from your queue and acknowledge to it; in between you hand the
+ * records over. When rr_reconciler_take returns OK, the effect and the alerts of each
+ * record that says `stored` are in the store: acknowledge those. Whatever fails,
+ * hand the same records over again: everything is idempotent.
+ *
+ *     rr_reconciler *r;
+ *     rr_error error = {0};
+ *
+ *     if (rr_reconciler_open(&(rr_reconciler_options){.contract_yaml = yaml, .store_url = "redis://127.0.0.1:6379"}, &r, &error) != RR_OK) {
+ *         ... error.text ...
+ *     }
+ *     status = rr_reconciler_take(r, inputs, count, answers, &error);
+ *     rr_reconciler_close(r);
+ *
+ * One reconciler belongs to one thread at a time. Link with -lrr (pkg-config rr).
+ */
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef RR_RR_H
+#define RR_RR_H
+
+#include <rr/error.h>
+#include <rr/slice.h>
+
+typedef struct rr_reconciler rr_reconciler;
+
+/* Texts are read while it is opened and may go afterwards. */
+typedef struct rr_reconciler_options {
+    const char *contract_yaml; /* the text of a file of contracts (`contracts:`, a list) */
+    const char *contract;      /* which; NULL: the only one */
+    const char *store_url;     /* "memory:", "redis://[user:password@]host:port/db", "unix:///path" */
+    const char *prefix;        /* of keys; NULL: "rr" */
+    int timeout_ms;            /* of the store; 0: 2000 */
+} rr_reconciler_options;
+
+/* One record as it came. */
+typedef struct rr_input {
+    rr_slice payload;     /* rr.v1.Result as protobuf */
+    int64_t stored_at_us; /* when the queue stored it, microseconds since the epoch: the clock of its decision */
+    rr_slice stream;      /* where it comes from; may be empty */
+    uint64_t sequence;    /* its place there; 0: unknown */
+} rr_input;
+
+/* What became of it. Texts live until the next rr_reconciler_take or rr_reconciler_close. */
+typedef struct rr_answer {
+    const char *verdict; /* APPLIED, DUPLICATE, ABSORBED, STALE, CONFLICT, TOO_LATE, REFUSED */
+    const char *reason;  /* of TOO_LATE and REFUSED; else "" */
+    rr_slice text;       /* a sentence for a person, where there is one */
+    bool stored;         /* effect and alerts are stored: acknowledge it */
+    bool dead_letter;    /* it has no effect but this answer: keep the payload somewhere first */
+} rr_answer;
+
+/* CONFIG: the contract has errors (the first one, and how many more). UNAVAILABLE: the store does not answer. */
+rr_status rr_reconciler_open(const rr_reconciler_options *options, rr_reconciler **reconciler, rr_error *error);
+void rr_reconciler_close(rr_reconciler *reconciler);
+
+/* Decides and stores many records at once, in the order given; blocks for the store. UNAVAILABLE: nothing can be said;
+ * hand the same records over again later. Alerts are appended to the decision log in the store, as the daemon does. */
+rr_status rr_reconciler_take(rr_reconciler *reconciler, const rr_input *inputs, size_t count, rr_answer *answers,
+                             rr_error *error);
+
+/* What readers see of a cell: its JSON as in the store, in *json until the next rr_reconciler_take, rr_reconciler_get or rr_reconciler_close; empty if
+ * there is no such cell. start_us and end_us are not looked at under a global window. */
+rr_status rr_reconciler_get(rr_reconciler *reconciler, rr_slice business_key, rr_slice metric_version,
+                            int64_t start_us, int64_t end_us, rr_slice *json, rr_error *error);
+
+#endif

@@ -1,0 +1,69 @@
+/* Entries of the decision log, as the drainer takes them: whatever they are, each is handed on or let go, what goes to
+ * a channel is one JSON object a message, and the log is told that all are done. */
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <yajl/yajl_tree.h>
+
+#include "drain.h"
+#include "kit.h"
+
+enum { ENTRIES_MAX = 16 };
+
+static rr_log_entry entries[ENTRIES_MAX];
+static size_t entry_count, done_count, handed_out;
+
+static rr_status log_read(rr_store *store, rr_slice log_key, const char *drainer, int idle_ms, size_t most,
+                          rr_arena *arena, rr_log_entry **out, size_t *count, rr_error *error)
+{
+    (void)store, (void)log_key, (void)drainer, (void)idle_ms, (void)most, (void)arena, (void)error;
+    *out = entries;
+    *count = handed_out++ == 0 ? entry_count : 0;
+    return RR_OK;
+}
+
+static rr_status log_done(rr_store *store, rr_slice log_key, const rr_slice *ids, size_t count, rr_error *error)
+{
+    (void)store, (void)log_key, (void)error;
+    for (size_t k = 0; k < count; k++) {
+        RR_MUST(rr_slice_equal(ids[k], entries[k].id));
+    }
+    done_count += count;
+    return RR_OK;
+}
+
+static rr_status send_checked(rr_channel *channel, const rr_alert_message *messages, size_t count, rr_error *error)
+{
+    (void)channel, (void)error;
+    for (size_t k = 0; k < count; k++) {
+        char complaint[128];
+        rr_buf text = {0};
+        yajl_val tree;
+
+        rr_buf_put(&text, messages[k].json.data, messages[k].json.len);
+        rr_buf_char(&text, '\0');
+        RR_MUST(rr_buf_ok(&text));
+        tree = yajl_tree_parse(text.data, complaint, sizeof complaint);
+        RR_MUST(tree != NULL && YAJL_IS_OBJECT(tree));
+        RR_MUST(messages[k].id.len != 0 && messages[k].text.len != 0 && messages[k].kind.len != 0);
+        yajl_tree_free(tree);
+        rr_buf_fini(&text);
+    }
+    return RR_OK;
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    static const rr_store_ops store_ops = {.log_read = log_read, .log_done = log_done};
+    static const rr_channel_ops channel_ops = {.send = send_checked};
+    rr_live_channel channel = {.ops = &channel_ops};
+    rr_live_options options = {.store_ops = &store_ops, .prefix = RR_SLICE("rr"), .channels = &channel, .channel_count = 1};
+    fuzz_input in = {data, size};
+    uint64_t sent = 0;
+
+    handed_out = done_count = entry_count = 0;
+    while (entry_count < ENTRIES_MAX && in.left != 0) {
+        entries[entry_count++] = (rr_log_entry){.id = RR_SLICE("1-1"), .bytes = fuzz_until(&in, '\n')};
+    }
+    RR_MUST(rr_drain_once(&options, NULL, "fuzz", fuzz_arena(0), &sent, NULL) == RR_OK);
+    RR_MUST(done_count == entry_count);
+    return 0;
+}
