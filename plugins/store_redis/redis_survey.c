@@ -223,13 +223,18 @@ static void deny(look *at, const char *name, const redisReply *reply)
 /* Errors that say: not now. */
 static bool refuses_writes(look *at, const redisReply *reply)
 {
-    bool refuses = begins(reply, "OOM") || begins(reply, "MISCONF") || begins(reply, "NOREPLICAS") ||
-                   begins(reply, "READONLY") || begins(reply, "CLUSTERDOWN");
+    static const char *const words[] = {"OOM",     "MISCONF", "NOREPLICAS", "READONLY",
+                                        "LOADING", "BUSY",    "MASTERDOWN", "CLUSTERDOWN"};
 
-    if (refuses && at->survey->writes_error[0] == '\0') {
-        snprintf(at->survey->writes_error, sizeof at->survey->writes_error, "%s", reply->str);
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
+        if (begins(reply, words[i])) {
+            if (at->survey->writes_error[0] == '\0') {
+                snprintf(at->survey->writes_error, sizeof at->survey->writes_error, "%s", reply->str);
+            }
+            return true;
+        }
     }
-    return refuses;
+    return false;
 }
 
 static rr_status try_command(look *at, const char *const *words, const char *key, rr_error *error)
@@ -305,7 +310,9 @@ static rr_status call_function(look *at, rr_error *error)
         return status;
     }
     at->survey->functions = RR_YES;
-    if (is_error(reply)) {
+    if (is_error(reply) && refuses_writes(at, reply)) {
+        at->survey->functions = RR_UNKNOWN;
+    } else if (is_error(reply)) {
         say_functions(at, "FCALL", reply);
     }
     freeReplyObject(reply);

@@ -299,10 +299,10 @@ static void check_named(rr_wire *in, const rr_contract *contract, const rr_regis
 
     for (unsigned k = 0; k < reg->named_count; k++) {
         rr_slice content = rr_wire_get_slice(&named);
-        rr_slice values = {content.data + 1, content.len - 1};
 
         if (named.failed || content.len == 0 || (uint8_t)content.data[0] >= RR_RESULT_COUNT ||
-            (values.len != 0 && !rr_values_check(contract, values))) {
+            (content.len != 1 &&
+             !rr_values_check(contract, (rr_slice){content.data + 1, content.len - 1}))) {
             in->failed = true;
             return;
         }

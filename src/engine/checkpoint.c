@@ -18,7 +18,9 @@ void rr_checkpoint_write(rr_buf *out, const rr_checkpoint *c)
     if (c->digest_of != 0) {
         rr_buf_format(out, ",\"digest_of\":%" PRIu64 ",\"digest\":\"%016" PRIx64 "\"", c->digest_of, c->digest);
     }
-    rr_buf_format(out, ",\"incarnation\":\"%s\",\"repair\":", c->incarnation);
+    rr_buf_text(out, ",\"incarnation\":");
+    rr_buf_json(out, rr_slice_of(c->incarnation));
+    rr_buf_text(out, ",\"repair\":");
     if (c->repairing) {
         rr_buf_format(out, "{\"first\":%" PRIu64 ",\"from\":%" PRIu64 ",\"to\":%" PRIu64 ",\"acked\":%" PRIu64
                            ",\"found_lost\":%" PRIu64 "}",
@@ -59,7 +61,8 @@ static bool read_tree(yajl_val tree, rr_arena *arena, rr_checkpoint *c)
     const char *incarnation = read_text(tree, "incarnation"), *digest = read_text(tree, "digest");
     uint64_t created = 0;
 
-    if (stream == NULL || consumer == NULL || incarnation == NULL || !read_u64(tree, NULL, "floor", &c->floor) ||
+    if (stream == NULL || consumer == NULL || incarnation == NULL ||
+        strlen(incarnation) >= sizeof c->incarnation || !read_u64(tree, NULL, "floor", &c->floor) ||
         !read_u64(tree, NULL, "created_at_us", &created)) {
         return false;
     }

@@ -1,0 +1,337 @@
+/* What the program insists on before it takes a record, and before it acknowledges one: contracts that are the same for
+ * all, dead letters that somebody keeps, and under `ack: all` that nobody else reads. */
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include <signal.h>
+
+#include "publish.h"
+
+enum { LEAVE_MS = 10000, SETTLE_MS = 40000, CONFIGURATION = 78 };
+
+static const char *const names[] = {"sums", NULL};
+static const char contract[] = "  - {name: sums, mode: delta, window: {kind: tumbling, size: 1m}}\n";
+static const char other_contract[] = "  - {name: sums, mode: delta, window: {kind: tumbling, size: 1m}, retention: 9d}\n";
+
+static void configure(rr_world *world, const char *name, const char *contracts, char *config)
+{
+    rr_setup setup = {.contracts = contracts, .names = names, .batch = 64};
+
+    rr_world_configure(world, name, &setup, config);
+}
+
+/* Starts, and is to end by itself with 78. */
+static rr_child *refused(rr_world *world, const char *config, const char *more)
+{
+    rr_child *program = rr_child_start(world, (const char *[]){"run", "--config", config, more, NULL});
+
+    assert_int_equal(rr_child_wait(program, LEAVE_MS), CONFIGURATION);
+    return program;
+}
+
+static void assert_said(const rr_child *child, const char *text)
+{
+    if (!rr_child_has_said(child, text)) {
+        char *said = rr_child_said(child);
+
+        print_error("%s\n", said);
+        fail_msg("%s: it did not say \"%s\"", child->log, text);
+    }
+}
+
+/* Deltas of value 1 for `keys` keys; every tenth of `bad` in a hundred breaks the contract. */
+static void add_deltas(rr_history *history, size_t count, size_t keys, unsigned bad_percent)
+{
+    for (size_t k = 0; k < count; k++) {
+        rr_measure value = rr_value_measure(1);
+        char key[32], text[64];
+        rr_record record;
+
+        snprintf(key, sizeof key, "key-%llu", (unsigned long long)rr_history_draw(history, keys));
+        record = rr_delta_record(key, history->count, &value, text);
+        if (rr_history_draw(history, 100) < bad_percent) {
+            record.metric_version = (rr_slice){NULL, 0};
+        }
+        rr_history_add(history, 0, &record);
+    }
+}
+
+/* ---- contracts ---- */
+
+static void two_texts_of_one_contract_stop_the_second(void **state)
+{
+    rr_world *world = *state;
+    char config[RR_WORLD_PATH], other[RR_WORLD_PATH];
+    rr_child *first, *second;
+
+    configure(world, "first", contract, config);
+    configure(world, "second", other_contract, other);
+    first = rr_child_run(world, config, NULL);
+    rr_nap_ms(1500);
+    second = refused(world, other, NULL);
+    assert_said(second, "contract sums");
+    assert_said(second, "retention: forever");
+    assert_said(second, "retention: 9d");
+    assert_said(second, "--accept-contracts");
+    assert_int_equal(rr_child_stop(first, LEAVE_MS), 0);
+    refused(world, other, NULL); /* the cells are still the first one's */
+}
+
+static void a_text_that_is_accepted_stops_who_has_the_other_one(void **state)
+{
+    rr_world *world = *state;
+    char config[RR_WORLD_PATH], other[RR_WORLD_PATH];
+    rr_child *first, *second;
+
+    configure(world, "first", contract, config);
+    configure(world, "second", other_contract, other);
+    first = rr_child_run(world, config, NULL);
+    rr_nap_ms(1500);
+    second = rr_child_run(world, other, "--accept-contracts");
+    assert_int_equal(rr_child_wait(first, LEAVE_MS), CONFIGURATION);
+    assert_said(first, "retention: forever");
+    assert_said(first, "retention: 9d");
+    assert_int_equal(rr_child_stop(second, LEAVE_MS), 0);
+    second = rr_child_run(world, other, NULL); /* once is enough */
+    assert_int_equal(rr_child_stop(second, LEAVE_MS), 0);
+    refused(world, config, NULL);
+}
+
+/* The same promise in other words is the same text. */
+static void the_same_contract_in_other_words_is_no_other(void **state)
+{
+    rr_world *world = *state;
+    char config[RR_WORLD_PATH], other[RR_WORLD_PATH];
+    rr_child *program;
+
+    configure(world, "first", contract, config);
+    configure(world, "second",
+              "  - window: {offset: 0s, size: 60s, kind: tumbling}\n    mode: delta\n    name: sums\n"
+              "    measures: {value: {type: int64}}\n    corrections: none\n", other);
+    program = rr_child_run(world, config, "--until-idle");
+    assert_int_equal(rr_child_wait(program, LEAVE_MS), 0);
+    program = rr_child_run(world, other, "--until-idle");
+    assert_int_equal(rr_child_wait(program, LEAVE_MS), 0);
+}
+
+/* ---- dead letters ---- */
+
+static void without_a_stream_for_dead_letters_it_does_not_start(void **state)
+{
+    rr_world *world = *state;
+    char config[RR_WORLD_PATH];
+    rr_child *program;
+
+    configure(world, "nowhere", contract, config);
+    rr_stream_remove(world, "DEAD");
+    program = refused(world, config, NULL);
+    assert_said(program, "dead.");
+    assert_int_equal(rr_consumer_progress(world).ack_floor, 0);
+    rr_stream_make(world, "DEAD", "dead.>", 0);
+    program = rr_child_run(world, config, NULL);
+    assert_int_equal(rr_child_stop(program, LEAVE_MS), 0);
+}
+
+static void while_the_dead_letters_are_full_nothing_is_acknowledged(void **state)
+{
+    rr_world *world = *state;
+    rr_setup setup = {.contracts = contract, .names = names}; /* one batch for all */
+    char config[RR_WORLD_PATH];
+    rr_history history;
+    rr_child *program;
+
+    rr_world_configure(world, "full", &setup, config);
+    rr_stream_make(world, "DEAD", "dead.>", 5);
+    rr_history_init(&history, names, rr_world_seed);
+    add_deltas(&history, 20, 5, 100);
+    rr_publish_history(world, &history, 0, history.count);
+    program = rr_child_run(world, config, NULL);
+    rr_child_wait_for(program, "dead letters' stream cannot be reached", LEAVE_MS);
+    rr_nap_ms(500);
+    assert_int_equal(rr_stream_count(world, "DEAD"), 5);
+    assert_int_equal(rr_consumer_progress(world).ack_floor, 0);
+    assert_int_equal(rr_consumer_progress(world).ack_pending, 20);
+
+    rr_stream_make(world, "DEAD", "dead.>", 0);
+    rr_wait_settled(world, SETTLE_MS);
+    assert_int_equal(rr_stream_count(world, "DEAD"), 20);
+    assert_int_equal(rr_child_stop(program, LEAVE_MS), 0);
+    rr_history_fini(&history);
+}
+
+/* Told to leave while it cannot store a dead letter, it leaves, and who comes next has the record. */
+static void a_dead_letter_that_was_not_stored_comes_again(void **state)
+{
+    rr_world *world = *state;
+    char config[RR_WORLD_PATH];
+    rr_history history;
+    rr_child *program;
+
+    configure(world, "full", contract, config);
+    rr_stream_make(world, "DEAD", "dead.>", 1);
+    rr_history_init(&history, names, rr_world_seed);
+    add_deltas(&history, 3, 5, 100);
+    rr_publish_history(world, &history, 0, history.count);
+    program = rr_child_run(world, config, NULL);
+    rr_child_wait_for(program, "dead letters' stream cannot be reached", LEAVE_MS);
+    assert_int_equal(rr_child_stop(program, LEAVE_MS), 0);
+    rr_stream_make(world, "DEAD", "dead.>", 0);
+    program = rr_child_run(world, config, NULL);
+    rr_wait_settled(world, SETTLE_MS);
+    assert_int_equal(rr_stream_count(world, "DEAD"), 3);
+    assert_int_equal(rr_child_stop(program, LEAVE_MS), 0);
+    rr_history_fini(&history);
+}
+
+/* Takes the bad ones out of the history, and says for each whether it is dead. */
+static size_t assert_each_is_dead_once(rr_world *world, const rr_history *history)
+{
+    bool *dead = calloc(history->count + 1, sizeof *dead);
+    uint64_t letters = rr_stream_count(world, "DEAD");
+    size_t bad = 0;
+
+    assert_non_null(dead);
+    for (uint64_t k = 1; k <= letters; k++) {
+        natsMsg *letter = rr_stream_message(world, "DEAD", k);
+        const char *number = NULL;
+        uint64_t sequence;
+
+        assert_int_equal(natsMsgHeader_Get(letter, "Rr-Sequence", &number), NATS_OK);
+        sequence = strtoull(number, NULL, 10);
+        assert_true(sequence >= 1 && sequence <= history->count);
+        assert_false(dead[sequence - 1]);
+        dead[sequence - 1] = true;
+        natsMsg_Destroy(letter);
+    }
+    for (size_t k = 0; k < history->count; k++) {
+        bool is_bad = memmem(history->items[k].payload.data, history->items[k].payload.len, "v1", 2) == NULL;
+
+        assert_int_equal(dead[k], is_bad);
+        bad += is_bad;
+    }
+    free(dead);
+    return bad;
+}
+
+static bool half_way(rr_world *world, const void *context)
+{
+    return rr_consumer_progress(world).ack_floor >= *(const uint64_t *)context;
+}
+
+/* A tenth is refused, by two processes of which one is killed: each is a dead letter, once. */
+static void each_refused_record_is_a_dead_letter_exactly_once(void **state)
+{
+    rr_world *world = *state;
+    char config[RR_WORLD_PATH];
+    uint64_t half;
+    rr_history history;
+    rr_child *killed, *program;
+
+    configure(world, "tenth", contract, config);
+    rr_history_init(&history, names, rr_world_seed);
+    add_deltas(&history, rr_world_scaled(5000, 50000), 200, 10);
+    half = history.count / 3;
+    rr_publish_history(world, &history, 0, history.count);
+    killed = rr_child_run(world, config, NULL);
+    rr_wait(world, half_way, &half, LEAVE_MS, "a third to be done");
+    rr_child_kill(killed);
+    program = rr_child_run(world, config, NULL);
+    rr_wait_settled(world, SETTLE_MS);
+    assert_int_equal(rr_child_stop(program, LEAVE_MS), 0);
+    print_message("    %zu of %zu are dead\n", assert_each_is_dead_once(world, &history), history.count);
+    rr_assert_cells(world, &history);
+    rr_history_fini(&history);
+}
+
+/* ---- ack: all ---- */
+
+static void killed_under_ack_all_nothing_is_lost(void **state)
+{
+    rr_world *world = *state;
+    rr_setup setup = {.contracts = contract, .names = names, .batch = 128, .ack_all = true};
+    char config[RR_WORLD_PATH];
+    uint64_t at = 0;
+    rr_history history;
+    rr_child *program;
+
+    rr_world_configure(world, "all", &setup, config);
+    rr_history_init(&history, names, rr_world_seed);
+    add_deltas(&history, rr_world_scaled(8000, 80000), 300, 5);
+    rr_publish_history(world, &history, 0, history.count);
+    for (unsigned k = 0; k < 3; k++) {
+        at += history.count / 4;
+        program = rr_child_run(world, config, NULL);
+        rr_wait(world, half_way, &at, LEAVE_MS * 2, "a quarter to be done");
+        rr_nap_ms((long)rr_history_draw(&history, 15));
+        rr_child_kill(program);
+    }
+    program = rr_child_run(world, config, NULL);
+    rr_wait_settled(world, SETTLE_MS);
+    assert_int_equal(rr_child_stop(program, LEAVE_MS), 0);
+    assert_int_equal(rr_consumer_progress(world).ack_floor, history.count);
+    print_message("    %zu of %zu are dead\n", assert_each_is_dead_once(world, &history), history.count);
+    rr_assert_cells(world, &history);
+    rr_history_fini(&history);
+}
+
+/* Two readers of one consumer: whoever notices stops, and says why; nothing is lost by it. */
+static void a_second_reader_under_ack_all_is_noticed(void **state)
+{
+    rr_world *world = *state;
+    rr_setup setup = {.contracts = contract, .names = names, .batch = 64, .ack_all = true};
+    char config[RR_WORLD_PATH];
+    long long until = rr_now_ms() + SETTLE_MS;
+    rr_history history;
+    rr_child *first, *second;
+    bool noticed = false;
+
+    rr_world_configure(world, "all", &setup, config);
+    rr_history_init(&history, names, rr_world_seed);
+    first = rr_child_run(world, config, NULL);
+    second = rr_child_run(world, config, NULL);
+    while (!noticed && rr_now_ms() < until) {
+        size_t from = history.count;
+
+        add_deltas(&history, 300, 100, 0);
+        rr_publish_history(world, &history, from, 300);
+        rr_nap_ms(100);
+        noticed = rr_child_has_said(first, "somebody else reads") || rr_child_has_said(second, "somebody else reads");
+    }
+    assert_true(noticed);
+    rr_child_kill(first);
+    rr_child_kill(second);
+    first = rr_child_run(world, config, NULL);
+    rr_wait_settled(world, SETTLE_MS);
+    assert_int_equal(rr_child_stop(first, LEAVE_MS), 0);
+    rr_history_fini(&history);
+}
+
+int main(int argc, char **argv)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(two_texts_of_one_contract_stop_the_second, rr_world_begin, rr_world_end),
+        cmocka_unit_test_setup_teardown(a_text_that_is_accepted_stops_who_has_the_other_one, rr_world_begin,
+                                        rr_world_end),
+        cmocka_unit_test_setup_teardown(the_same_contract_in_other_words_is_no_other, rr_world_begin, rr_world_end),
+        cmocka_unit_test_setup_teardown(without_a_stream_for_dead_letters_it_does_not_start, rr_world_begin,
+                                        rr_world_end),
+        cmocka_unit_test_setup_teardown(while_the_dead_letters_are_full_nothing_is_acknowledged, rr_world_begin,
+                                        rr_world_end),
+        cmocka_unit_test_setup_teardown(a_dead_letter_that_was_not_stored_comes_again, rr_world_begin, rr_world_end),
+        cmocka_unit_test_setup_teardown(each_refused_record_is_a_dead_letter_exactly_once, rr_world_begin,
+                                        rr_world_end),
+        cmocka_unit_test_setup_teardown(killed_under_ack_all_nothing_is_lost, rr_world_begin, rr_world_end),
+        cmocka_unit_test_setup_teardown(a_second_reader_under_ack_all_is_noticed, rr_world_begin, rr_world_end),
+    };
+    int code = rr_world_main(argc, argv);
+
+    return code != 0 ? code : cmocka_run_group_tests(tests, NULL, NULL);
+}
