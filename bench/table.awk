@@ -20,9 +20,21 @@ function median(list,   parts, n, i, j, t) {
 function value(row, who, name) {
     return (row, who, name) in lists ? median(lists[row, who, name]) : ""
 }
-function ratio(row, a, b, name,   x, y) {
-    x = value(row, a, name); y = value(row, b, name)
-    return x == "" || y == "" || y == 0 ? "" : x / y
+# The median of the rounds' ratios, since neighbours in one round had the same machine.
+function ratio(row, a, b, name,   x, y, n, i, all) {
+    n = split(lists[row, a, name], x, " ")
+    if (n == 0 || split(lists[row, b, name], y, " ") != n) { return "" }
+    for (i = 1; i <= n; i++) { all = all " " (y[i] > 0 ? x[i] / y[i] : 0) }
+    return median(all)
+}
+function all_cpu(row, who) {
+    return value(row, who, "nats_us") + value(row, who, "redis_us") + value(row, who, "client_us")
+}
+# What free cores would give: processor time of all three programs together.
+function cpu_line(row, a, b) {
+    if (all_cpu(row, a) > 0 && all_cpu(row, b) > 0) {
+        printf "%-66s %6.2f\n", row ": CPU of all three programs, " b " against " a, all_cpu(row, b) / all_cpu(row, a)
+    }
 }
 function line(what, number, least, aim) {
     if (number != "") {
@@ -49,13 +61,15 @@ $1 == "run" || $1 == "core" {
     }
 }
 END {
-    printf "%-14s %-16s %9s %19s %8s %8s %8s %8s\n", "row", "who", "rec/s", "(low-high)", "nats us", "redis us", "own us", "peak MiB"
+    printf "%-14s %-16s %9s %19s %8s %8s %8s %8s %8s\n", "row", "who", "rec/s", "(low-high)", "nats us", "redis us", "own us",
+        "sum us", "peak MiB"
     for (i = 1; i <= runs; i++) {
         split(order[i], p, SUBSEP)
         if (p[1] ~ /^core:/ || p[1] ~ /^instructions/ || p[2] == "set") { continue }
         m = median(lists[p[1], p[2], "rate"]); spread = sprintf("(%d-%d)", low, high)
-        printf "%-14s %-16s %9d %19s %8.2f %8.2f %8.2f %8.1f\n", p[1], p[2], m, spread, value(p[1], p[2], "nats_us"),
-            value(p[1], p[2], "redis_us"), value(p[1], p[2], "client_us"), value(p[1], p[2], "peak_kib") / 1024
+        printf "%-14s %-16s %9d %19s %8.2f %8.2f %8.2f %8.2f %8.1f\n", p[1], p[2], m, spread, value(p[1], p[2], "nats_us"),
+            value(p[1], p[2], "redis_us"), value(p[1], p[2], "client_us"), all_cpu(p[1], p[2]),
+            value(p[1], p[2], "peak_kib") / 1024
     }
     for (i = 1; i <= runs; i++) {
         split(order[i], p, SUBSEP)
@@ -74,6 +88,10 @@ END {
     line("update, ack all: ours against pipelined", ratio("update", "ours+all", "pipelined+all", "rate"), "1.9", "2.5")
     line("zipf, ack all: ours against pipelined", ratio("zipf", "ours+all", "pipelined+all", "rate"), "2.7", "3.5")
     line("hot, ack all: ours against pipelined", ratio("hot", "ours+all", "pipelined+all", "rate"), "3.3", "4")
+    cpu_line("create", "ours", "pipelined")
+    cpu_line("update", "ours", "pipelined")
+    cpu_line("zipf", "ours", "pipelined")
+    cpu_line("hot", "ours", "pipelined")
     line("create: ours against naive", ratio("create", "ours", "naive", "rate"), "7", "10")
     line("create: ours against node", ratio("create", "ours", "node", "rate"), "3.5", "5")
     line("create: ours against fetch-ack", ratio("create", "ours", "fetch-ack", "rate"), "0.5", "0.75")

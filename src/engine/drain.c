@@ -9,7 +9,7 @@
 #include "decision.h"
 #include "time.h"
 
-enum { PAGE = 500, CELLS_SHOWN = 5, IDLE_MS = 30000 };
+enum { PAGE = 500, PAGES = 100, CELLS_SHOWN = 5, IDLE_MS = 30000 };
 
 /* One kind's burst. */
 typedef struct burst {
@@ -183,40 +183,74 @@ static rr_status send_all(const rr_live_options *options, const rr_alert_message
     return status;
 }
 
-static rr_status drain_log(const rr_live_options *options, rr_store *store, const char *drainer, rr_slice contract,
-                           rr_slice key, rr_arena *arena, uint64_t *sent, bool *more, rr_error *error)
+/* What one turn takes from one log. */
+typedef struct taken {
+    burst bursts[RR_ALERT_COUNT];
+    rr_slice *ids[PAGES];
+    size_t counts[PAGES];
+    size_t pages;
+} taken;
+
+static rr_status take_page(const rr_live_options *options, rr_store *store, const char *drainer, rr_slice key,
+                           taken *t, rr_buf *text, rr_arena *arena, bool *more, rr_error *error)
 {
-    burst bursts[RR_ALERT_COUNT] = {0};
-    rr_alert_message messages[RR_ALERT_COUNT];
     rr_log_entry *entries = NULL;
-    size_t count = 0, message_count = 0;
+    size_t count = 0;
     rr_slice *ids;
-    rr_buf text = {0};
     rr_status status = options->store_ops->log_read(store, key, drainer, IDLE_MS, PAGE, arena, &entries, &count, error);
 
+    *more = status == RR_OK && count == PAGE;
     if (status != RR_OK || count == 0) {
         return status;
     }
-    *more |= count == PAGE;
     ids = rr_arena_take(arena, count * sizeof *ids);
     if (ids == NULL) {
         return rr_fail(error, RR_MEMORY, "memory ran out while alerts were read");
     }
     for (size_t k = 0; k < count; k++) {
         ids[k] = entries[k].id;
-        gather(bursts, &entries[k], &text, arena);
+        gather(t->bursts, &entries[k], text, arena);
     }
+    t->ids[t->pages] = ids;
+    t->counts[t->pages++] = count;
+    return RR_OK;
+}
+
+static rr_status send_bursts(const rr_live_options *options, const taken *t, rr_slice contract, rr_buf *text,
+                             rr_arena *arena, uint64_t *sent, rr_error *error)
+{
+    rr_alert_message messages[RR_ALERT_COUNT];
+    size_t count = 0;
+    rr_status status;
+
     for (int kind = 0; kind < RR_ALERT_COUNT; kind++) {
-        if (bursts[kind].count != 0) {
-            write_alert(&messages[message_count++], &bursts[kind], (rr_alert)kind, contract, &text, arena);
+        if (t->bursts[kind].count != 0) {
+            write_alert(&messages[count++], &t->bursts[kind], (rr_alert)kind, contract, text, arena);
         }
     }
-    rr_buf_fini(&text);
-    status = send_all(options, messages, message_count, error);
-    if (status == RR_OK) {
-        *sent += message_count;
-        status = options->store_ops->log_done(store, key, ids, count, error);
+    status = send_all(options, messages, count, error);
+    *sent += status == RR_OK ? count : 0;
+    return status;
+}
+
+static rr_status drain_log(const rr_live_options *options, rr_store *store, const char *drainer, rr_slice contract,
+                           rr_slice key, rr_arena *arena, uint64_t *sent, rr_error *error)
+{
+    taken t = {.pages = 0};
+    rr_buf text = {0};
+    bool more = true;
+    rr_status status = RR_OK;
+
+    while (more && status == RR_OK && t.pages < PAGES) {
+        status = take_page(options, store, drainer, key, &t, &text, arena, &more, error);
     }
+    if (status == RR_OK) {
+        status = send_bursts(options, &t, contract, &text, arena, sent, error);
+    }
+    for (size_t k = 0; k < t.pages && status == RR_OK; k++) {
+        status = options->store_ops->log_done(store, key, t.ids[k], t.counts[k], error);
+    }
+    rr_buf_fini(&text);
     return status;
 }
 
@@ -224,24 +258,19 @@ rr_status rr_drain_once(const rr_live_options *options, rr_store *store, const c
                         uint64_t *sent, rr_error *error)
 {
     rr_status status = RR_OK;
-    bool more = true;
 
-    while (more && status == RR_OK) {
-        more = false;
-        /* The last log is that of records without a contract. */
-        for (size_t k = 0; k <= options->contract_count && status == RR_OK; k++) {
-            const rr_contract *contract = k < options->contract_count ? options->contracts[k].contract : NULL;
-            rr_buf text = {0};
-            rr_slice key;
+    /* The last log is that of records without a contract. */
+    for (size_t k = 0; k <= options->contract_count && status == RR_OK; k++) {
+        const rr_contract *contract = k < options->contract_count ? options->contracts[k].contract : NULL;
+        rr_buf text = {0};
+        rr_slice key;
 
-            rr_arena_reset(arena);
-            key = rr_decision_log_key(options->prefix, contract, &text, arena);
-            rr_buf_fini(&text);
-            status = key.data == NULL
-                         ? rr_fail(error, RR_MEMORY, "memory ran out while alerts were read")
-                         : drain_log(options, store, drainer, contract == NULL ? RR_SLICE("-") : contract->name, key,
-                                     arena, sent, &more, error);
-        }
+        rr_arena_reset(arena);
+        key = rr_decision_log_key(options->prefix, contract, &text, arena);
+        rr_buf_fini(&text);
+        status = key.data == NULL ? rr_fail(error, RR_MEMORY, "memory ran out while alerts were read")
+                                  : drain_log(options, store, drainer,
+                                              contract == NULL ? RR_SLICE("-") : contract->name, key, arena, sent, error);
     }
     return status;
 }

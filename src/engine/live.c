@@ -18,7 +18,9 @@ enum {
     PAUSE_MIN_MS = 50,
     PAUSE_MAX_MS = 1000,
     PROGRESS_US = 5000000,
-    DRAIN_EVERY_MS = 200
+    DRAIN_EVERY_MS = 200,
+    DRAIN_BURST_MS = 1000,
+    DRAIN_MAX_MS = 10000
 };
 
 void rr_live_talk(const live *l, rr_talk level, const char *format, ...)
@@ -381,23 +383,36 @@ static rr_status take_batch(live *l, rr_live_slot *slot, rr_error *error)
 
 /* ---- alerts, from a thread of their own ---- */
 
+/* After alerts were sent the next ones wait a little, longer while they keep coming: a burst is one alert. */
+static int next_pause(int pause, rr_status status, bool sent)
+{
+    if (status == RR_OK && !sent) {
+        return DRAIN_EVERY_MS;
+    }
+    pause = pause < DRAIN_BURST_MS ? DRAIN_BURST_MS : pause * 2;
+    return pause > DRAIN_MAX_MS ? DRAIN_MAX_MS : pause;
+}
+
 static void *hand_out(void *context)
 {
     live *l = context;
     rr_arena arena;
     rr_error error = {0};
     int pause = DRAIN_EVERY_MS;
+    bool waiting = false;
 
     rr_arena_init(&arena, 0);
     for (;;) {
         bool last = stopping(l) || atomic_load(&l->leaving);
+        uint64_t before = l->totals->alerts_sent;
         rr_status status = rr_drain_once(l->options, l->options->drain_store, l->drainer, &arena,
                                          &l->totals->alerts_sent, &error);
 
-        if (status != RR_OK && pause == DRAIN_EVERY_MS) {
+        if (status != RR_OK && !waiting) {
             rr_live_talk(l, RR_TALK_WARNING, "alerts wait: %s", error.text);
         }
-        pause = status == RR_OK ? DRAIN_EVERY_MS : pause * 2 > 5000 ? 5000 : pause * 2;
+        waiting = status != RR_OK;
+        pause = next_pause(pause, status, l->totals->alerts_sent != before);
         if (last) {
             break;
         }
@@ -611,7 +626,11 @@ static rr_status start(live *l, rr_error *error)
 {
     rr_status status = l->options->observe ? RR_OK : rr_keeper_check_contracts(l, l->options->accept_contracts, error);
 
-    return status == RR_UNAVAILABLE ? RR_OK : status; /* each second it is looked at again */
+    if (status == RR_UNAVAILABLE) {
+        return RR_OK; /* each second it is looked at again */
+    }
+    /* The first checkpoint before the first acknowledgement: else nobody could tell that nothing was lost before it. */
+    return status == RR_OK ? rr_keeper_tick(l, error) : status;
 }
 
 static void start_worker(live *l)

@@ -334,10 +334,13 @@ const rr_preflight_row rr_preflight_source_rows[] = {
      .means =
          "what was acknowledged cannot be read again, so a crash of the store would lose results for good",
      .remedy = "appendonly yes and appendfsync always; or limits retention; or `allow_loss: true`"},
-    ROW("unrepeatable_copied", WARNING, lagging_copies,
-        "what was acknowledged cannot be read again, and a replica may lack the last moments when it takes "
-        "over",
-        "appendfsync always, or limits retention"),
+    {.name = "unrepeatable_copied",
+     .scope = RR_PREFLIGHT_SOURCE,
+     .severity = RR_PREFLIGHT_REFUSE,
+     .loss = true,
+     .probe = lagging_copies,
+     .means = "what was acknowledged cannot be read again, and a replica may lack the last moments when it takes over",
+     .remedy = "appendfsync always; or limits retention; or `allow_loss: true`"},
     ROW("stream_missing", REFUSE, stream_missing, "there is nothing to read",
         "make it (nats stream add), or correct `stream`"),
     ROW("stream_in_memory", WARNING, stream_in_memory,

@@ -391,7 +391,7 @@ static const fault faults[] = {
     {WARNS("unrepeatable_unsafe", "workqueue"), .stream = work_queue, .redis = ARGS("--appendonly", "no"),
      .source = "    allow_loss: true\n", .also = {"store_not_persistent"}},
     {.row = NULL, .stream = work_queue},
-    {WARNS("unrepeatable_copied", "has 1 replicas"), .stream = work_queue, .before = each_second,
+    {REFUSES("unrepeatable_copied", "has 1 replicas"), .stream = work_queue, .before = each_second,
      .after = at_once, .also = {"store_synced_each_second"}},
     {REFUSES("stream_missing", "no stream S"), .no_stream = true, .no_consumer = true},
     {WARNS("stream_in_memory", "memory"), .stream = in_memory},

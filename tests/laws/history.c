@@ -14,7 +14,8 @@
 enum { LINES_MAX = 40, WINDOWS_MAX = 6, MEASURES_TEXT = 400 };
 
 typedef struct draft {
-    const char *key, *metric, *mode, *op, *origin, *status, *cause, *evidence, *delta_id, *producer, *contributor;
+    const char *key, *metric, *mode, *op, *origin, *status, *cause, *evidence, *delta_id, *producer,
+        *contributor;
     const char *extra; /* more members, as they are */
     rr_slice filler;   /* a member of a length that is over a limit */
     bool has_window, has_sequence, has_base, has_includes;
@@ -76,9 +77,13 @@ static bool chance(generator *g, unsigned percent)
 
 static void put_window_kind(generator *g, rr_buf *yaml, bool *session)
 {
-    static const char *const kinds[] = {
-        "{kind: tumbling, size: 1m}", "{kind: tumbling, size: 1m}", "{kind: tumbling, size: 1m, offset: -8h}",
-        "{kind: sliding, size: 2m, slide: 1m, offset: 30s}", "{kind: any}", "{kind: global}", "{kind: global}"};
+    static const char *const kinds[] = {"{kind: tumbling, size: 1m}",
+                                        "{kind: tumbling, size: 1m}",
+                                        "{kind: tumbling, size: 1m, offset: -8h}",
+                                        "{kind: sliding, size: 2m, slide: 1m, offset: 30s}",
+                                        "{kind: any}",
+                                        "{kind: global}",
+                                        "{kind: global}"};
     static const char *const sessions[] = {"{kind: session, gap: 10s}", "{kind: session, gap: 10s, max: 2m}",
                                            "{kind: session, gap: 10s, ends: last}"};
 
@@ -97,7 +102,8 @@ static void put_measures(generator *g, rr_buf *yaml, const char *mode)
     case 0: rr_buf_format(yaml, "  measures: {value: {type: int64%s}}\n", more); break;
     case 1: rr_buf_format(yaml, "  measures: {value: {type: %s%s}}\n", all[below(g, kinds)], more); break;
     default:
-        rr_buf_format(yaml, "  measures: {amount: {type: %s%s}, count: {type: int64}}\n", all[below(g, kinds)], more);
+        rr_buf_format(yaml, "  measures: {amount: {type: %s%s}, count: {type: int64}}\n",
+                      all[below(g, kinds)], more);
     }
 }
 
@@ -115,7 +121,8 @@ static void put_corrections(generator *g, rr_buf *yaml, bool session)
 
 static void make_contract(generator *g)
 {
-    static const char *const modes[] = {"cumulative", "cumulative", "delta", "delta", "retraction", "retraction"};
+    static const char *const modes[] = {"cumulative", "cumulative", "delta",
+                                        "delta",      "retraction", "retraction"};
     rr_history *h = g->history;
     const char *mode = PICK(g, modes);
     rr_problems problems = {0};
@@ -180,9 +187,7 @@ static void make_windows(generator *g)
         g->windows[0] = seconds(0, 60);
         g->windows[1] = seconds(0, 30);
         break;
-    default:
-        g->windows[0] = seconds(0, 60);
-        g->windows[1] = seconds(60, 120);
+    default: g->windows[0] = seconds(0, 60); g->windows[1] = seconds(60, 120);
     }
 }
 
@@ -202,7 +207,8 @@ static int64_t arrival_of(generator *g, rr_window window)
     switch (below(g, 12)) {
     case 0: return window.end + most - 1;
     case 1: return window.end - c->future_tolerance_us - size_of(c);
-    default: return BASE_US + 200 * RR_SECOND_US < window.end + most ? BASE_US + 200 * RR_SECOND_US : window.end;
+    default:
+        return BASE_US + 200 * RR_SECOND_US < window.end + most ? BASE_US + 200 * RR_SECOND_US : window.end;
     }
 }
 
@@ -212,8 +218,13 @@ static int64_t arrival_of(generator *g, rr_window window)
 static rr_dice content_dice(generator *g, const draft *d, const char *who, rr_version a, rr_version b)
 {
     uint64_t state = g->history->seed;
-    const uint64_t more[] = {d->has_window ? (uint64_t)d->window.start ^ (uint64_t)d->window.end << 7 : 0, a.epoch,
-                             a.number, b.epoch, b.number, (uint64_t)d->metric[1], (uint64_t)d->key[0]};
+    const uint64_t more[] = {d->has_window ? (uint64_t)d->window.start ^ (uint64_t)d->window.end << 7 : 0,
+                             a.epoch,
+                             a.number,
+                             b.epoch,
+                             b.number,
+                             (uint64_t)d->metric[1],
+                             (uint64_t)d->key[0]};
 
     if (!g->history->honest) {
         return (rr_dice){rr_dice_roll(&g->dice)};
@@ -234,12 +245,20 @@ static rr_dice content_dice(generator *g, const draft *d, const char *who, rr_ve
 static const char *number_text(generator *g, rr_dice *dice, rr_measure_type type)
 {
     static const char *const few[] = {"1", "2", "3"};
-    static const char *const ints[] = {"0", "-1", "7", "9223372036854775807", "\"-9223372036854775808\"",
-                                       "9007199254740993"};
-    static const char *const decimals[] = {"0.1", "\"0.2\"", "1.5", "1e2", "-0.25", "20e-1", "-0.0",
+    static const char *const ints[] = {
+        "0", "-1", "7", "9223372036854775807", "\"-9223372036854775808\"", "9007199254740993"};
+    static const char *const decimals[] = {"0.1",
+                                           "\"0.2\"",
+                                           "1.5",
+                                           "1e2",
+                                           "-0.25",
+                                           "20e-1",
+                                           "-0.0",
                                            "\"99999999999999999999999999.999999999999999999\"",
-                                           "0.00000000000000000001", "1E30"};
-    static const char *const doubles[] = {"0.1", "1e21", "-0.0", "0.0", "5e-324", "123456789012345680000", "2.0"};
+                                           "0.00000000000000000001",
+                                           "1E30"};
+    static const char *const doubles[] = {"0.1", "1e21", "-0.0", "0.0", "5e-324", "123456789012345680000",
+                                          "2.0"};
 
     if (rr_dice_chance(dice, g->contract->mode == RR_MODE_DELTA ? 50 : 80)) {
         return few[rr_dice_below(dice, 3)];
@@ -258,8 +277,9 @@ static void set_measures(generator *g, draft *d, rr_dice *dice)
     for (size_t k = 0; k < g->contract->measure_count; k++) {
         const rr_measure_def *def = &g->contract->measures[k];
 
-        len += (size_t)snprintf(d->measures + len, sizeof d->measures - len, "%s\"%.*s\":%s", k == 0 ? "{" : ",",
-                                (int)def->name.len, def->name.data, number_text(g, dice, def->type));
+        len +=
+            (size_t)snprintf(d->measures + len, sizeof d->measures - len, "%s\"%.*s\":%s", k == 0 ? "{" : ",",
+                             (int)def->name.len, def->name.data, number_text(g, dice, def->type));
     }
     snprintf(d->measures + len, sizeof d->measures - len, "}");
 }
@@ -332,7 +352,8 @@ static void make_delta(generator *g, draft *d)
     } else {
         d->delta_id = ids[below(g, g->ids)];
     }
-    dice = content_dice(g, d, d->delta_id != NULL ? d->delta_id : "p", (rr_version){0, d->sequence}, (rr_version){0});
+    dice = content_dice(g, d, d->delta_id != NULL ? d->delta_id : "p", (rr_version){0, d->sequence},
+                        (rr_version){0});
     set_content(g, d, &dice);
     d->version = (rr_version){0, 1 + rr_dice_below(&dice, 6)};
     if (chance(g, 20)) {
@@ -446,9 +467,13 @@ typedef bool break_rule(generator *g, draft *d);
 
 static bool break_malformed(generator *g, draft *d)
 {
-    static const char *const extras[] = {",\"surprise\":1", ",\"op\":\"UPSERT\"", ",\"evidence\":\"a\\u0000b\"",
-                                         ",\"emitted_at\":\"2026-02-30T00:00:00Z\"", ",\"evidence\":\"\xff\"",
-                                         ",\"business_key\":\"again\"", ",\"cause\":5"};
+    static const char *const extras[] = {",\"surprise\":1",
+                                         ",\"op\":\"UPSERT\"",
+                                         ",\"evidence\":\"a\\u0000b\"",
+                                         ",\"emitted_at\":\"2026-02-30T00:00:00Z\"",
+                                         ",\"evidence\":\"\xff\"",
+                                         ",\"business_key\":\"again\"",
+                                         ",\"cause\":5"};
 
     d->op = d->evidence = d->cause = NULL;
     d->extra = PICK(g, extras);
@@ -458,8 +483,9 @@ static bool break_malformed(generator *g, draft *d)
 static bool break_limit(generator *g, draft *d)
 {
     static char filler[RR_LIMIT_EVIDENCE_BYTES + 64];
-    int over = chance(g, 50) ? snprintf(filler, sizeof filler, ",\"evidence\":\"%0*d\"", RR_LIMIT_EVIDENCE_BYTES + 1, 0)
-                             : snprintf(filler, sizeof filler, ",\"contributor\":\"%0*d\"", RR_LIMIT_KEY_BYTES + 1, 0);
+    int over = chance(g, 50)
+                   ? snprintf(filler, sizeof filler, ",\"evidence\":\"%0*d\"", RR_LIMIT_EVIDENCE_BYTES + 1, 0)
+                   : snprintf(filler, sizeof filler, ",\"contributor\":\"%0*d\"", RR_LIMIT_KEY_BYTES + 1, 0);
 
     d->evidence = d->contributor = NULL;
     d->filler = (rr_slice){filler, (size_t)over};
@@ -638,7 +664,8 @@ static bool break_retention(generator *g, draft *d)
     if (g->contract->retention_us == RR_FOREVER) {
         return false;
     }
-    d->clock_us = d->window.end + g->contract->retention_us + (chance(g, 50) ? 0 : (int64_t)below(g, 1000000));
+    d->clock_us =
+        d->window.end + g->contract->retention_us + (chance(g, 50) ? 0 : (int64_t)below(g, 1000000));
     return d->has_window;
 }
 
@@ -728,8 +755,8 @@ static void put_window(rr_buf *out, rr_window window)
 {
     char start[RR_TIME_TEXT_MAX], end[RR_TIME_TEXT_MAX];
 
-    rr_buf_format(out, ",\"window\":{\"start\":\"%.*s\",\"end\":\"%.*s\"}", (int)rr_time_print(window.start, start),
-                  start, (int)rr_time_print(window.end, end), end);
+    rr_buf_format(out, ",\"window\":{\"start\":\"%.*s\",\"end\":\"%.*s\"}",
+                  (int)rr_time_print(window.start, start), start, (int)rr_time_print(window.end, end), end);
 }
 
 /* Every member has a comma in front of it. */

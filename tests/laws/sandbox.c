@@ -184,8 +184,8 @@ static rr_view *views_of(rr_sandbox *sandbox, const rr_unit *unit)
 }
 
 /* An engine writes only what is said to have changed. */
-static void check_dirty(rr_sandbox *sandbox, const rr_cell *before, const rr_view *seen, size_t count, const rr_unit *unit,
-                        bool grew)
+static void check_dirty(rr_sandbox *sandbox, const rr_cell *before, const rr_view *seen, size_t count,
+                        const rr_unit *unit, bool grew)
 {
     rr_view *now = views_of(sandbox, unit);
     size_t was = 0;
@@ -193,13 +193,15 @@ static void check_dirty(rr_sandbox *sandbox, const rr_cell *before, const rr_vie
     for (size_t k = 0; k < unit->cell_count; k++) {
         const rr_cell *cell = &unit->cells[k];
         bool known = was < count && rr_window_equal(before[was].window, cell->window);
-        bool changed = !known || rr_view_differs(&seen[was], &now[k]) || seen[was].conflicts != now[k].conflicts;
+        bool changed =
+            !known || rr_view_differs(&seen[was], &now[k]) || seen[was].conflicts != now[k].conflicts;
 
         was += known;
         if (changed && (!cell->dirty || !grew)) {
             sandbox->fault = grew ? "a cell changed and is not dirty" : "a cell changed and nothing grew";
         }
-        if (cell->view_valid && (rr_view_differs(&cell->view, &now[k]) || cell->view.conflicts != now[k].conflicts)) {
+        if (cell->view_valid &&
+            (rr_view_differs(&cell->view, &now[k]) || cell->view.conflicts != now[k].conflicts)) {
             sandbox->fault = "a view that is kept is not that of the facts";
         }
     }
@@ -285,7 +287,8 @@ rr_outcome rr_sandbox_take(rr_sandbox *sandbox, const rr_line *line)
 
 /* ---- what readers see ---- */
 
-static void print_cell(rr_sandbox *sandbox, const rr_held *held, const rr_cell *cell, bool conflicts, rr_buf *out)
+static void print_cell(rr_sandbox *sandbox, const rr_held *held, const rr_cell *cell, bool conflicts,
+                       rr_buf *out)
 {
     bool session = sandbox->contract->window_kind == RR_WINDOW_SESSION;
     rr_view view;

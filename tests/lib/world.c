@@ -117,7 +117,8 @@ static void show_log(const rr_child *child)
     char *said = rr_child_said(child);
     size_t len = strlen(said);
 
-    print_error("---- %s, exit code %d, signal %d\n%s\n", child->log, child->exit_code, child->ended_by, len > SHOWN_BYTES ? said + len - SHOWN_BYTES : said);
+    print_error("---- %s, exit code %d, signal %d\n", child->log, child->exit_code, child->ended_by);
+    fprintf(stderr, "%s\n", len > SHOWN_BYTES ? said + len - SHOWN_BYTES : said);
     free(said);
 }
 
