@@ -27,7 +27,8 @@ static const char script[] =
     "local held = redis.call('HMGET', KEYS[1], 'epoch', 'number')\n"
     "if held[1] then\n"
     "  if held[1] == ARGV[1] and held[2] == ARGV[2] then return 'DUPLICATE' end\n"
-    "  if above(held[1], ARGV[1]) or (held[1] == ARGV[1] and above(held[2], ARGV[2])) then return 'STALE' end\n"
+    "  if above(held[1], ARGV[1]) or (held[1] == ARGV[1] and above(held[2], ARGV[2])) then return 'STALE' "
+    "end\n"
     "end\n"
     "redis.call('HSET', KEYS[1], 'value', ARGV[3], 'epoch', ARGV[1], 'number', ARGV[2], 'status', ARGV[4],\n"
     "           'updated_at', ARGV[5])\n"
@@ -74,7 +75,8 @@ static bool value_of(const Rr__V1__Result *r, int64_t *value)
     }
     *value = only->integer;
     return only->number_case == RR__V1__MEASURE__NUMBER_INTEGER && only->name.len == 5 &&
-           memcmp(only->name.data, "value", 5) == 0 && r->shorthand_case == RR__V1__RESULT__SHORTHAND__NOT_SET;
+           memcmp(only->name.data, "value", 5) == 0 &&
+           r->shorthand_case == RR__V1__RESULT__SHORTHAND__NOT_SET;
 }
 
 static bool is_good(const Rr__V1__Result *r)
@@ -97,7 +99,7 @@ static const char *status_word(Rr__V1__Status status)
 static void send_record(sink *s, const Rr__V1__Result *r)
 {
     char epoch[24], number[24], value[24], expiry[24];
-    const char *words[10] = {"EVALSHA", s->sha, "1", NULL, epoch, number, value, status_word(r->status),
+    const char *words[10] = {"EVALSHA",     s->sha, "1", NULL, epoch, number, value, status_word(r->status),
                              s->updated_at, expiry};
     size_t lens[10] = {7, 40, 1};
     int64_t number_of_value = 0;
@@ -204,7 +206,7 @@ int main(int argc, char **argv)
     redisFree(s.redis);
     rr_buf_fini(&s.key);
     free(messages);
-    fprintf(stderr, "applied %" PRIu64 ", stale %" PRIu64 ", duplicate %" PRIu64 ", refused %" PRIu64 "\n", s.applied,
-            s.stale, s.duplicate, s.refused);
+    fprintf(stderr, "applied %" PRIu64 ", stale %" PRIu64 ", duplicate %" PRIu64 ", refused %" PRIu64 "\n",
+            s.applied, s.stale, s.duplicate, s.refused);
     return 0;
 }

@@ -1,4 +1,4 @@
-/* Records one workload: into a stream, file-backed and made for it, or into a file, each record behind its length.
+/* Records one workload: into a stream, file-backed and made for it, or into a file, each behind its length.
  * Without a workload it only makes the stream, for what is published below its name. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <stdio.h>

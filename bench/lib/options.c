@@ -8,13 +8,20 @@
 #include <string.h>
 
 static const struct option names[] = {
-    {"nats", required_argument, NULL, 'n'},      {"stream", required_argument, NULL, 's'},
-    {"consumer", required_argument, NULL, 'c'},  {"ack", required_argument, NULL, 'a'},
-    {"redis-port", required_argument, NULL, 'r'}, {"batch", required_argument, NULL, 'b'},
-    {"count", required_argument, NULL, 'N'},     {"workload", required_argument, NULL, 'w'},
-    {"start", required_argument, NULL, 't'},     {"file", required_argument, NULL, 'f'},
-    {"one-by-one", no_argument, NULL, '1'},      {"pulls", no_argument, NULL, 'p'},
-    {"nats-pid", required_argument, NULL, 'x'},  {"redis-pid", required_argument, NULL, 'y'},
+    {"nats", required_argument, NULL, 'n'},
+    {"stream", required_argument, NULL, 's'},
+    {"consumer", required_argument, NULL, 'c'},
+    {"ack", required_argument, NULL, 'a'},
+    {"redis-port", required_argument, NULL, 'r'},
+    {"batch", required_argument, NULL, 'b'},
+    {"count", required_argument, NULL, 'N'},
+    {"workload", required_argument, NULL, 'w'},
+    {"start", required_argument, NULL, 't'},
+    {"file", required_argument, NULL, 'f'},
+    {"one-by-one", no_argument, NULL, '1'},
+    {"pulls", no_argument, NULL, 'p'},
+    {"nats-pid", required_argument, NULL, 'x'},
+    {"redis-pid", required_argument, NULL, 'y'},
     {NULL, 0, NULL, 0},
 };
 

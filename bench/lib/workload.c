@@ -133,9 +133,10 @@ static const struct {
     const char *name;
     fill *fill;
 } known[] = {
-    {"create", fill_create},     {"update", fill_update},           {"zipf", fill_zipf},       {"hot", fill_hot},
-    {"delta", fill_delta},       {"sessions", fill_sessions},       {"refused", fill_refused},
-    {"corrections", fill_corrections},
+    {"create", fill_create},   {"update", fill_update},
+    {"zipf", fill_zipf},       {"hot", fill_hot},
+    {"delta", fill_delta},     {"sessions", fill_sessions},
+    {"refused", fill_refused}, {"corrections", fill_corrections},
 };
 
 static fill *find(const char *name)
@@ -195,9 +196,8 @@ void bench_workload_next(bench_workload *workload, rr_record *record)
                           .has_emitted_at = true,
                           .measures = &workload->measure,
                           .measure_count = 1};
-    workload->measure = (rr_measure){.name = RR_SLICE("value"),
-                                     .kind = RR_NUMBER_INT64,
-                                     .integer = (int64_t)(workload->at * 7 % 1000003)};
+    workload->measure = (rr_measure){
+        .name = RR_SLICE("value"), .kind = RR_NUMBER_INT64, .integer = (int64_t)(workload->at * 7 % 1000003)};
     workload->fill(workload, record);
     record->emitted_at_us = record->window.end + (int64_t)workload->at;
     workload->at++;

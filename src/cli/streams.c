@@ -51,13 +51,20 @@ static rr_status see_to(streams *s, const needed *stream, rr_error *error)
         print(stream, stream->there ? "there" : "missing");
         return RR_OK;
     }
-    if (stream->subject_count == 0) {
-        return rr_fail(error, RR_CONFIG,
-                       "source %s: which subjects should stream %s keep? Write `routes` with subjects, or `filter`",
-                       stream->source->name, stream->name);
+    if (stream->source->route_count > SUBJECTS_MAX) {
+        return rr_fail(
+            error, RR_CONFIG,
+            "source %s: %zu routes are more subjects than are made here (%d): make stream %s by hand",
+            stream->source->name, stream->source->route_count, SUBJECTS_MAX, stream->name);
     }
-    status = stream->ops->make_stream(&stream->source->options, stream->name, stream->subjects, stream->subject_count,
-                                      error);
+    if (stream->subject_count == 0) {
+        return rr_fail(
+            error, RR_CONFIG,
+            "source %s: which subjects should stream %s keep? Write `routes` with subjects, or `filter`",
+            stream->source->name, stream->name);
+    }
+    status = stream->ops->make_stream(&stream->source->options, stream->name, stream->subjects,
+                                      stream->subject_count, error);
     if (status != RR_OK) {
         return rr_error_within(error, "source %s", stream->source->name);
     }
@@ -109,7 +116,8 @@ static rr_status see_to_source(streams *s, const rr_source_config *source, rr_er
         return error->status;
     }
     if (records.ops->survey == NULL || records.ops->make_stream == NULL) {
-        return rr_fail(error, RR_CONFIG, "source %s: a source of this kind has no streams to make", source->name);
+        return rr_fail(error, RR_CONFIG, "source %s: a source of this kind has no streams to make",
+                       source->name);
     }
     snprintf(letter, sizeof letter, "%s.contract.stream.1", source->dead_letters);
     status = records.ops->survey(&source->options, rr_slice_of(letter), &told, error);
@@ -151,7 +159,11 @@ static int run(const rr_args *args)
 }
 
 static const rr_cli_option options[] = {
-    {.name = "config", .letter = 'c', .argument = "FILE", .required = true, .help = "the configuration, in YAML"},
+    {.name = "config",
+     .letter = 'c',
+     .argument = "FILE",
+     .required = true,
+     .help = "the configuration, in YAML"},
     {.name = "create", .help = "make what is missing"},
     RR_CLI_END,
 };
@@ -160,7 +172,9 @@ const rr_command rr_command_streams = {
     .name = "streams",
     .summary = "say whether the streams of records and dead letters are there, or make them",
     .options = options,
-    .details = "Prints one JSON line a stream. Exit 1 if one is missing. A stream that is made is kept in files, without\n"
-               "any limit, on one server; one that is there is never changed. For replicas and limits make it by hand.\n",
+    .details = "Prints one JSON line a stream. Exit 1 if one is missing. A stream that is made is kept in "
+               "files, without\n"
+               "any limit, on one server; one that is there is never changed. For replicas and limits make "
+               "it by hand.\n",
     .run = run,
 };

@@ -393,8 +393,14 @@ static bool wanted_parts(rr_batch *batch, unit *u, rr_parts_read *read)
         return true;
     }
     for (size_t k = u->first_item; k != SIZE_MAX; k = batch->items[k].next) {
-        rr_slice id = rr_part_id(u->contract, batch->items[k].record, &batch->arena);
+        const rr_record *record = batch->items[k].record;
+        rr_slice id;
 
+        /* Without room the id would be empty, and its part taken for one that is not there. */
+        if (!rr_arena_reserve(&batch->arena, record->contributor.len + 64)) {
+            return false;
+        }
+        id = rr_part_id(u->contract, record, &batch->arena);
         if (id.len != 0) {
             ids[read->id_count++] = id;
         }

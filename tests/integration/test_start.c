@@ -221,7 +221,7 @@ static size_t assert_each_is_dead_once(rr_world *world, const rr_history *histor
     return bad;
 }
 
-static bool half_way(rr_world *world, const void *context)
+static bool floor_reaches(rr_world *world, const void *context)
 {
     return rr_consumer_progress(world).ack_floor >= *(const uint64_t *)context;
 }
@@ -241,7 +241,7 @@ static void each_refused_record_is_a_dead_letter_exactly_once(void **state)
     half = history.count / 3;
     rr_publish_history(world, &history, 0, history.count);
     killed = rr_child_run(world, config, NULL);
-    rr_wait(world, half_way, &half, LEAVE_MS, "a third to be done");
+    rr_wait(world, floor_reaches, &half, LEAVE_MS, "a third to be done");
     rr_child_kill(killed);
     program = rr_child_run(world, config, NULL);
     rr_wait_settled(world, SETTLE_MS);
@@ -269,7 +269,7 @@ static void killed_under_ack_all_nothing_is_lost(void **state)
     for (unsigned k = 0; k < 3; k++) {
         at += history.count / 4;
         program = rr_child_run(world, config, NULL);
-        rr_wait(world, half_way, &at, LEAVE_MS * 2, "a quarter to be done");
+        rr_wait(world, floor_reaches, &at, LEAVE_MS * 2, "a quarter to be done");
         rr_nap_ms((long)rr_history_draw(&history, 15));
         rr_child_kill(program);
     }
@@ -302,6 +302,7 @@ static void a_second_reader_under_ack_all_is_noticed(void **state)
     rr_history history;
     rr_child *first, *second;
     bool noticed = false;
+    uint64_t all;
 
     rr_world_configure(world, "all", &setup, config);
     rr_history_init(&history, names, rr_world_seed);
@@ -319,7 +320,9 @@ static void a_second_reader_under_ack_all_is_noticed(void **state)
     stop_reader(first);
     stop_reader(second);
     first = rr_child_run(world, config, NULL);
-    rr_wait_settled(world, SETTLE_MS);
+    all = history.count;
+    /* Not "nothing pending": nats-server 2.9 may count a delivery for ever that two readers had at once. */
+    rr_wait(world, floor_reaches, &all, SETTLE_MS, "all records to be acknowledged");
     assert_int_equal(rr_child_stop(first, LEAVE_MS), 0);
     rr_assert_cells(world, &history);
     rr_history_fini(&history);

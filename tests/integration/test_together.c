@@ -112,7 +112,7 @@ static void killed_between_swap_and_acknowledgement_the_cells_are_as_in_memory(v
     rr_world *world = *state;
     rr_relay *relay = rr_relay_open(world->nats.port);
     slot a = {.world = world}, b = {.world = world};
-    size_t fresh = rr_world_scaled(20000, 100000), quarter;
+    size_t fresh = rr_world_scaled(20000, 100000), part;
     char url[64];
     rr_setup setup = {.contracts = rr_mixed_contracts, .names = rr_mixed_names, .batch = 64, .pulls = 2};
     rr_history history;
@@ -122,7 +122,7 @@ static void killed_between_swap_and_acknowledgement_the_cells_are_as_in_memory(v
     rr_history_mixed(&history, fresh * 5 / 6, fresh / 20);
     rr_history_repeat(&history, 20);
     rr_history_shuffle(&history);
-    quarter = history.count / 4;
+    part = history.count / 16;
 
     rr_world_configure(world, "b", &setup, b.config);
     snprintf(url, sizeof url, "nats://127.0.0.1:%d", rr_relay_port(relay));
@@ -131,16 +131,16 @@ static void killed_between_swap_and_acknowledgement_the_cells_are_as_in_memory(v
     bring_up(&a);
     bring_up(&b);
 
-    rr_publish_history(world, &history, 0, quarter / 2);
+    rr_publish_history(world, &history, 0, part);
     kill_before_its_acknowledgements_arrive(&a, relay);
     bring_up(&a);
-    rr_publish_history(world, &history, quarter / 2, quarter / 2);
-    kill_somewhere(&a, &history, quarter / 2);
+    rr_publish_history(world, &history, part, part);
+    kill_somewhere(&a, &history, part);
     bring_up(&a);
-    rr_publish_history(world, &history, quarter / 2 * 2, quarter / 2);
-    kill_somewhere(&b, &history, quarter / 2 * 2);
+    rr_publish_history(world, &history, 2 * part, part);
+    kill_somewhere(&b, &history, 2 * part);
     bring_up(&b);
-    rr_publish_history(world, &history, quarter / 2 * 3, history.count - quarter / 2 * 3);
+    rr_publish_history(world, &history, 3 * part, history.count - 3 * part);
     settle_and_stop(&a, &b);
 
     assert_they_met(&a, &b, history.count);

@@ -506,7 +506,7 @@ void rr_sim_run(void)
             sim->took[RR_SIM_SECOND] = false; /* it has to do something first */
             sim->engines[1].wanted = true;
         }
-        if ((sim->calm || sim->fault_points == 0) && look_for_rest()) {
+        if (sim->calm && look_for_rest()) {
             break;
         }
         next = pick();

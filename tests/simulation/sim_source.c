@@ -197,6 +197,7 @@ static rr_status do_source_fetch(rr_source *source, rr_delivery *deliveries, siz
     rr_status status = away(error);
 
     *count = 0;
+    e->reading_again = false;
     if (status == RR_OK) {
         send_some(e, sim->calm || sim->crash_at != 0 ? most : rr_sim_below((unsigned)most + 1));
         arrive(e, deliveries, most, count);
