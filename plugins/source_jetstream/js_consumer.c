@@ -223,8 +223,8 @@ static rr_status look_at_stream(rr_source *source, rr_error *error)
     int64_t per_subject;
 
     if (status == NATS_NOT_FOUND || code == JSStreamNotFoundErr) {
-        return rr_fail(error, RR_CONFIG, "there is no stream %s on %s; make it (nats stream add %s --subjects=...), or "
-                       "correct `stream`", name, source->nats->place, name);
+        return rr_fail(error, RR_CONFIG, "there is no stream %s on %s; make it (`reconciler streams --config FILE "
+                       "--create`, or nats stream add %s), or correct `stream`", name, source->nats->place, name);
     }
     if (status != NATS_OK) {
         return rr_nats_js_fail(source->nats, status, (int)code, "ask for the stream", error);

@@ -172,6 +172,7 @@ static rr_status load_contract(apply *a, rr_error *error)
 
     if (status != RR_OK) {
         rr_problems_fail(&problems, error);
+        error->status = status;
     } else if (name == NULL && a->contracts.count != 1) {
         status = rr_fail(error, RR_USAGE, "%s has %zu contracts: say which with --name",
                          rr_args_value(a->args, "contract"), a->contracts.count);

@@ -92,7 +92,7 @@ static const rr_cli_option options[] = {
 
 const rr_command rr_command_check = {
     .name = "check",
-    .summary = "Say everything that is wrong with a configuration; touches no network.",
+    .summary = "say everything that is wrong with a configuration, without any network",
     .options = options,
     .details =
         "Each problem is a line: file:line:column: error|warning: text. Warnings alone are no failure.\n",

@@ -125,7 +125,7 @@ static int run(const rr_args *args)
 
 const rr_command rr_command_help = {
     .name = "help",
-    .summary = "Tell of a command, or of the keys of the configuration and of contracts.",
+    .summary = "tell of a command, or of the keys of the configuration and of contracts",
     .operands = "[COMMAND|config|contract]",
     .operands_most = 1,
     .run = run,

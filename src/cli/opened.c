@@ -54,8 +54,10 @@ rr_status rr_opened_read(rr_opened *opened, const rr_args *args, rr_error *error
     fwrite(text.data, 1, text.len, stderr);
     if (status != RR_OK) {
         rr_problems_fail(&problems, error);
-        status = error->status == RR_OK ? rr_fail(error, status, "%s cannot be used", rr_args_value(args, "config"))
-                                        : error->status;
+        if (error->status == RR_OK) {
+            rr_fail(error, status, "%s cannot be used", rr_args_value(args, "config"));
+        }
+        error->status = status;
     }
     rr_buf_fini(&text);
     rr_problems_fini(&problems);

@@ -99,8 +99,8 @@ static rr_status publish_all(publishing *p, rr_error *error)
             break;
         }
         if (decoded == RR_DECODED_MALFORMED || decoded == RR_DECODED_TOO_LARGE) {
-            send_page(p, page, count, NULL);
-            return rr_fail(error, RR_INPUT, "%s: line %llu: %.*s; the %llu records before it are published",
+            status = send_page(p, page, count, error);
+            return status != RR_OK ? status : rr_fail(error, RR_INPUT, "%s: line %llu: %.*s; the %llu records before it are published",
                            p->records.name, (unsigned long long)p->records.line, (int)why.len, why.bytes,
                            (unsigned long long)p->published);
         }

@@ -538,9 +538,10 @@ static bool put_parts(rr_batch *batch, unit *u, rr_swap *swap)
     return true;
 }
 
-static int64_t expiry_ms(const rr_contract *contract, int64_t end_us)
+static int64_t expiry_ms(const rr_batch *batch, const rr_contract *contract, int64_t end_us)
 {
-    int64_t at_us = contract->window_kind == RR_WINDOW_GLOBAL ? RR_FOREVER : rr_expiry_us(contract, end_us);
+    bool lasts = !batch->options.expire || contract->window_kind == RR_WINDOW_GLOBAL;
+    int64_t at_us = lasts ? RR_FOREVER : rr_expiry_us(contract, end_us);
 
     return at_us == RR_FOREVER ? 0 : at_us / 1000 + 1;
 }
@@ -560,7 +561,7 @@ static bool put_session(rr_batch *batch, unit *u, const rr_cell *cell, rr_side *
     rr_buf_clear(&batch->text);
     rr_stored_write_session(&batch->text, &u->facts, cell, now_us, u->token);
     side->value = written(batch);
-    side->expire_at_ms = expiry_ms(u->contract, rr_unit_outermost_end(&u->facts, cell->window));
+    side->expire_at_ms = expiry_ms(batch, u->contract, rr_unit_outermost_end(&u->facts, cell->window));
     return side->key.data != NULL && side->value.data != NULL;
 }
 
@@ -582,7 +583,7 @@ static bool put_sessions(rr_batch *batch, unit *u, rr_swap *swap, int64_t now_us
             return false;
         }
     }
-    swap->expire_at_ms = expiry_ms(u->contract, last_end);
+    swap->expire_at_ms = expiry_ms(batch, u->contract, last_end);
     return true;
 }
 
@@ -621,7 +622,7 @@ static bool put_value(rr_batch *batch, unit *u, rr_swap *swap, int64_t now_us)
             return false;
         }
     } else {
-        swap->expire_at_ms = expiry_ms(u->contract, batch->items[u->first_item].record->window.end);
+        swap->expire_at_ms = expiry_ms(batch, u->contract, batch->items[u->first_item].record->window.end);
     }
     rr_buf_clear(&batch->text);
     rr_stored_write(&batch->text, &u->facts, now_us, u->token, &batch->scratch);

@@ -42,7 +42,8 @@ typedef struct rr_batch_options {
     rr_slice prefix;    /* of keys */
     bool log_decisions; /* append alerts, STALE and CONFLICT to the decision log */
     bool list_open;     /* keep the sorted set of open conflicts */
-    bool forget;        /* drop windows of sessions that may be gone (`apply` removes nothing) */
+    bool expire;        /* cells are removed some time after their retention (`apply` removes nothing) */
+    bool forget;        /* drop windows of sessions that may be gone */
     bool again;         /* the records were decided before (repair): that they are stale now says nothing */
     void (*complain)(void *context, const rr_error *error); /* a unit is stuck; may be NULL */
     void *context;

@@ -55,7 +55,7 @@ static const char *state_of(const live *l)
     for (size_t k = 0; k < l->options->source_count; k++) {
         const rr_live_reach *reach = &l->reached[k];
 
-        if (reach->halted || reach->checkpoint.gap) {
+        if (reach->halted || reach->away || reach->checkpoint.gap) {
             return "degraded";
         }
         state = reach->checkpoint.repairing ? "repairing" : state;
@@ -433,6 +433,9 @@ rr_status rr_keeper_tick(live *l, rr_error *error)
     status = rr_keeper_check_contracts(l, false, error);
     for (size_t k = 0; k < l->options->source_count && status == RR_OK; k++) {
         status = l->reached[k].halted ? RR_OK : keep_checkpoint(l, k, error);
+        l->reached[k].away = status == RR_UNAVAILABLE;
+        /* The queue alone may be away: readers are told. */
+        status = l->reached[k].away ? RR_OK : status;
     }
     for (size_t k = 0; k < l->options->contract_count && status == RR_OK; k++) {
         status = put_status(l, l->options->contracts[k].contract, error);

@@ -14,6 +14,7 @@ typedef struct rr_live_reach {
     uint64_t sequence; /* the newest settled delivery */
     int64_t time_us;
     uint64_t digest;
+    bool away;         /* queue or store did not answer at the last tick */
     bool halted;       /* it was rolled back or made anew: nothing more is taken from it */
     rr_checkpoint checkpoint;
     char incarnation[128];

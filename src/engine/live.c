@@ -709,6 +709,7 @@ rr_status rr_live_run(const rr_live_options *options, rr_live_totals *totals, rr
     rr_batch_options batch = {.prefix = options->prefix,
                               .log_decisions = !options->observe,
                               .list_open = !options->observe,
+                              .expire = true,
                               .forget = !options->observe,
                               .complain = complain,
                               .context = &l};

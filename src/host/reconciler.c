@@ -60,7 +60,7 @@ static rr_status read_contract(rr_reconciler *r, const rr_reconciler_options *op
 static rr_status open_store(rr_reconciler *r, const rr_reconciler_options *options, rr_error *error)
 {
     rr_store_options store = {.timeout_ms = options->timeout_ms};
-    rr_batch_options batch = {.log_decisions = true, .list_open = true, .forget = true};
+    rr_batch_options batch = {.log_decisions = true, .list_open = true, .expire = true, .forget = true};
     rr_status status;
 
     r->ops = strncmp(options->store_url, "memory", 6) == 0 ? &rr_store_memory_ops : &rr_store_redis_ops;

@@ -20,9 +20,10 @@ enum { LEAVE_MS = 10000, LEAVE_ALONE_MS = 20000, BACK_MS = 5000, SETTLE_MS = 300
 static const char *const names[] = {"sums", NULL};
 static const char contract[] = "  - {name: sums, mode: delta, window: {kind: tumbling, size: 1m}}\n";
 
-static size_t away_ms(void)
+/* A server that does not answer must be away for longer than a request waits for it. */
+static void stay_away(bool silent)
 {
-    return rr_world_scaled(3000, 20000);
+    rr_nap_ms((long)rr_world_scaled(silent ? 3000 : 1000, 20000));
 }
 
 /* Deltas for many keys, and one record for a key of its own, whose cell tells that work has begun again. */
@@ -103,15 +104,15 @@ static void wait_applied(trouble *t, const char *key, const char *what)
 }
 
 /* Load while Redis is away; then the clock runs from its return. */
-static void redis_gone(trouble *t, unsigned number, void (*take_away)(rr_server *), bool (*bring_back)(rr_server *),
-                       const char *what)
+static void redis_gone(trouble *t, unsigned number, void (*take_away)(rr_server *),
+                       bool (*bring_back)(rr_server *), const char *what)
 {
     char key[96];
 
     add_load(&t->history, LOAD);
     take_away(&t->world->redis);
     publish_rest(t->world, &t->history, &t->published);
-    rr_nap_ms((long)away_ms());
+    stay_away(take_away == rr_server_pause);
     add_sentinel(&t->history, number, key);
     publish_rest(t->world, &t->history, &t->published);
     assert_true(bring_back(&t->world->redis));
@@ -145,8 +146,8 @@ static void redis_is_away_and_comes_back(void **state)
 }
 
 /* NATS takes no records while it is away; so the sentinel is sent when it is back. */
-static void nats_gone(trouble *t, unsigned number, void (*take_away)(rr_server *), bool (*bring_back)(rr_server *),
-                      const char *what)
+static void nats_gone(trouble *t, unsigned number, void (*take_away)(rr_server *),
+                      bool (*bring_back)(rr_server *), const char *what)
 {
     long long begun;
     char key[96];
@@ -154,7 +155,7 @@ static void nats_gone(trouble *t, unsigned number, void (*take_away)(rr_server *
     add_load(&t->history, LOAD);
     publish_rest(t->world, &t->history, &t->published);
     take_away(&t->world->nats);
-    rr_nap_ms((long)away_ms());
+    stay_away(take_away == rr_server_pause);
     assert_true(bring_back(&t->world->nats));
     begun = rr_now_ms();
     rr_nats_reconnect(t->world);
@@ -232,13 +233,16 @@ static void told_to_leave_while_redis_is_away_it_leaves(void **state)
 static void told_to_leave_while_nats_is_away_it_leaves(void **state)
 {
     rr_world *world = *state;
+    long long begun;
     trouble t;
 
     open_trouble(&t, world, 0);
     rr_wait_settled(world, SETTLE_MS);
     rr_server_pause(&world->nats);
     rr_nap_ms(200);
+    begun = rr_now_ms();
     assert_int_equal(rr_child_stop(t.program, LEAVE_ALONE_MS), 0);
+    print_message("    left after %lld ms\n", rr_now_ms() - begun);
     rr_server_resume(&world->nats);
     rr_nats_reconnect(world);
     t.program = rr_child_run(world, t.config, NULL);
@@ -254,7 +258,8 @@ static uint64_t records_of(const rr_history *history, const char *key)
     uint64_t count = 0;
 
     for (size_t k = 0; k < history->count; k++) {
-        count += memmem(history->items[k].payload.data, history->items[k].payload.len, key, strlen(key)) != NULL;
+        count +=
+            memmem(history->items[k].payload.data, history->items[k].payload.len, key, strlen(key)) != NULL;
     }
     return count;
 }
@@ -301,16 +306,19 @@ static void a_key_that_is_a_list_fails_alone(void **state)
 
 static void a_key_that_is_another_text_fails_alone(void **state)
 {
-    poisoned_by(*state, (const char *[]){"SET", POISONED, "{\"state\":\"present\",\"measures\":{\"value\":7}}", NULL});
+    poisoned_by(*state, (const char *[]){"SET", POISONED,
+                                         "{\"state\":\"present\",\"measures\":{\"value\":7}}", NULL});
 }
 
 static void a_cell_of_a_newer_program_is_not_touched(void **state)
 {
     poisoned_by(*state,
-                (const char *[]){"SET", POISONED,
-                                 "{\"state\":\"present\",\"measures\":{\"value\":7},\"version\":null,\"origin\":\"LIVE\","
-                                 "\"status\":\"PROVISIONAL\",\"conflicts\":[],\"updated_at\":\"2024-01-01T00:00:00Z\","
-                                 "\"format\":999,\"facts\":\"AAAA\",\"token\":\"aaaaaaaabbbbbbbbbbbcccccccc\"}", NULL});
+                (const char *[]){
+                    "SET", POISONED,
+                    "{\"state\":\"present\",\"measures\":{\"value\":7},\"version\":null,\"origin\":\"LIVE\","
+                    "\"status\":\"PROVISIONAL\",\"conflicts\":[],\"updated_at\":\"2024-01-01T00:00:00Z\","
+                    "\"format\":999,\"facts\":\"AAAA\",\"token\":\"aaaaaaaabbbbbbbbbbbcccccccc\"}",
+                    NULL});
 }
 
 int main(int argc, char **argv)
@@ -321,11 +329,14 @@ int main(int argc, char **argv)
         cmocka_unit_test_setup_teardown(started_before_its_servers_it_waits_for_them, rr_world_begin_lasting,
                                         rr_world_end),
         cmocka_unit_test_setup_teardown(told_to_leave_it_drains_and_leaves, rr_world_begin, rr_world_end),
-        cmocka_unit_test_setup_teardown(told_to_leave_while_redis_is_away_it_leaves, rr_world_begin, rr_world_end),
-        cmocka_unit_test_setup_teardown(told_to_leave_while_nats_is_away_it_leaves, rr_world_begin, rr_world_end),
+        cmocka_unit_test_setup_teardown(told_to_leave_while_redis_is_away_it_leaves, rr_world_begin,
+                                        rr_world_end),
+        cmocka_unit_test_setup_teardown(told_to_leave_while_nats_is_away_it_leaves, rr_world_begin,
+                                        rr_world_end),
         cmocka_unit_test_setup_teardown(a_key_that_is_a_list_fails_alone, rr_world_begin, rr_world_end),
         cmocka_unit_test_setup_teardown(a_key_that_is_another_text_fails_alone, rr_world_begin, rr_world_end),
-        cmocka_unit_test_setup_teardown(a_cell_of_a_newer_program_is_not_touched, rr_world_begin, rr_world_end),
+        cmocka_unit_test_setup_teardown(a_cell_of_a_newer_program_is_not_touched, rr_world_begin,
+                                        rr_world_end),
     };
     int code = rr_world_main(argc, argv);
 

@@ -19,7 +19,8 @@ enum { LEAVE_MS = 10000, SETTLE_MS = 40000, CONFIGURATION = 78 };
 
 static const char *const names[] = {"sums", NULL};
 static const char contract[] = "  - {name: sums, mode: delta, window: {kind: tumbling, size: 1m}}\n";
-static const char other_contract[] = "  - {name: sums, mode: delta, window: {kind: tumbling, size: 1m}, retention: 9d}\n";
+static const char other_contract[] =
+    "  - {name: sums, mode: delta, window: {kind: tumbling, size: 1m}, retention: 9d}\n";
 
 static void configure(rr_world *world, const char *name, const char *contracts, char *config)
 {
@@ -115,7 +116,8 @@ static void the_same_contract_in_other_words_is_no_other(void **state)
     configure(world, "first", contract, config);
     configure(world, "second",
               "  - window: {offset: 0s, size: 60s, kind: tumbling}\n    mode: delta\n    name: sums\n"
-              "    measures: {value: {type: int64}}\n    corrections: none\n", other);
+              "    measures: {value: {type: int64}}\n    corrections: none\n",
+              other);
     program = rr_child_run(world, config, "--until-idle");
     assert_int_equal(rr_child_wait(program, LEAVE_MS), 0);
     program = rr_child_run(world, other, "--until-idle");
@@ -314,7 +316,8 @@ static void a_second_reader_under_ack_all_is_noticed(void **state)
         add_deltas(&history, 300, 100, 0);
         rr_publish_history(world, &history, from, 300);
         rr_nap_ms(100);
-        noticed = rr_child_has_said(first, "somebody else reads") || rr_child_has_said(second, "somebody else reads");
+        noticed = rr_child_has_said(first, "somebody else reads") ||
+                  rr_child_has_said(second, "somebody else reads");
     }
     assert_true(noticed);
     stop_reader(first);
@@ -331,19 +334,23 @@ static void a_second_reader_under_ack_all_is_noticed(void **state)
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(two_texts_of_one_contract_stop_the_second, rr_world_begin, rr_world_end),
+        cmocka_unit_test_setup_teardown(two_texts_of_one_contract_stop_the_second, rr_world_begin,
+                                        rr_world_end),
         cmocka_unit_test_setup_teardown(a_text_that_is_accepted_stops_who_has_the_other_one, rr_world_begin,
                                         rr_world_end),
-        cmocka_unit_test_setup_teardown(the_same_contract_in_other_words_is_no_other, rr_world_begin, rr_world_end),
+        cmocka_unit_test_setup_teardown(the_same_contract_in_other_words_is_no_other, rr_world_begin,
+                                        rr_world_end),
         cmocka_unit_test_setup_teardown(without_a_stream_for_dead_letters_it_does_not_start, rr_world_begin,
                                         rr_world_end),
-        cmocka_unit_test_setup_teardown(while_the_dead_letters_are_full_nothing_is_acknowledged, rr_world_begin,
+        cmocka_unit_test_setup_teardown(while_the_dead_letters_are_full_nothing_is_acknowledged,
+                                        rr_world_begin, rr_world_end),
+        cmocka_unit_test_setup_teardown(a_dead_letter_that_was_not_stored_comes_again, rr_world_begin,
                                         rr_world_end),
-        cmocka_unit_test_setup_teardown(a_dead_letter_that_was_not_stored_comes_again, rr_world_begin, rr_world_end),
         cmocka_unit_test_setup_teardown(each_refused_record_is_a_dead_letter_exactly_once, rr_world_begin,
                                         rr_world_end),
         cmocka_unit_test_setup_teardown(killed_under_ack_all_nothing_is_lost, rr_world_begin, rr_world_end),
-        cmocka_unit_test_setup_teardown(a_second_reader_under_ack_all_is_noticed, rr_world_begin, rr_world_end),
+        cmocka_unit_test_setup_teardown(a_second_reader_under_ack_all_is_noticed, rr_world_begin,
+                                        rr_world_end),
     };
     int code = rr_world_main(argc, argv);
 

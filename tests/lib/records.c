@@ -98,7 +98,8 @@ void rr_history_shuffle(rr_history *history)
 
 const char rr_mixed_contracts[] =
     "  - {name: counts, mode: cumulative, window: {kind: tumbling, size: 1m}}\n"
-    "  - {name: rates, mode: cumulative, window: {kind: sliding, size: 10m, slide: 1m}, corrections: conditional,\n"
+    "  - {name: rates, mode: cumulative, window: {kind: sliding, size: 10m, slide: 1m}, corrections: "
+    "conditional,\n"
     "     during_conflict: live, measures: {count: {type: int64}, revenue: {type: decimal}}}\n"
     "  - {name: ledger, mode: cumulative, window: {kind: global}, corrections: coordinated,\n"
     "     during_conflict: correction}\n"
@@ -112,8 +113,8 @@ const char rr_mixed_contracts[] =
 
 enum { COUNTS, RATES, LEDGER, SUMS, DRIFTS, ROWS, AMENDED, VISITS, STREAKS, KINDS, HOT = 6 };
 
-const char *const rr_mixed_names[] = {"counts",  "rates",  "ledger", "sums", "drifts", "rows",
-                                      "amended", "visits", "streaks", NULL};
+const char *const rr_mixed_names[] = {"counts", "rates",   "ledger", "sums",    "drifts",
+                                      "rows",   "amended", "visits", "streaks", NULL};
 
 /* A record under way, with the texts that it points to. */
 typedef struct draft {
@@ -137,8 +138,8 @@ static void say(draft *d, size_t kind, uint64_t identity)
         snprintf(d->decimal, sizeof d->decimal, "%lld.%03llu", (long long)value,
                  (unsigned long long)(mix(identity, d->cell) % 1000));
         d->measures[0] = (rr_measure){.name = RR_SLICE("count"), .kind = RR_NUMBER_INT64, .integer = value};
-        d->measures[1] = (rr_measure){.name = RR_SLICE("revenue"), .kind = RR_NUMBER_TEXT,
-                                      .text = rr_slice_of(d->decimal)};
+        d->measures[1] = (rr_measure){
+            .name = RR_SLICE("revenue"), .kind = RR_NUMBER_TEXT, .text = rr_slice_of(d->decimal)};
         d->record.measure_count = 2;
     } else {
         d->measures[0] = rr_value_measure(value);
@@ -152,8 +153,9 @@ static void place(rr_history *history, draft *d, size_t kind, size_t cells)
     bool session = kind == VISITS || kind == STREAKS;
     int64_t minute;
 
-    *d = (draft){.cell = rr_history_draw(history, 2) == 0 ? rr_history_draw(history, HOT)
-                                                          : rr_history_draw(history, session ? cells / 8 + 1 : cells)};
+    *d = (draft){.cell = rr_history_draw(history, 2) == 0
+                             ? rr_history_draw(history, HOT)
+                             : rr_history_draw(history, session ? cells / 8 + 1 : cells)};
     minute = RR_TEST_START + (int64_t)(mix(d->cell, 3) % 1000) * MINUTE;
     snprintf(d->key, sizeof d->key, d->cell % 5 == 0 ? "caf\xc3\xa9/%llu {x}:%%" : "key-%llu",
              (unsigned long long)d->cell);
@@ -165,13 +167,15 @@ static void place(rr_history *history, draft *d, size_t kind, size_t cells)
         d->record.window.end = minute + 10 * MINUTE;
     } else if (session) {
         d->record.window.start += (int64_t)rr_history_draw(history, 8) * 20 * SECOND;
-        d->record.window.end = d->record.window.start + (int64_t)(10 + 25 * rr_history_draw(history, 3)) * SECOND;
+        d->record.window.end =
+            d->record.window.start + (int64_t)(10 + 25 * rr_history_draw(history, 3)) * SECOND;
     }
 }
 
 static void correct(rr_history *history, draft *d, size_t kind)
 {
-    uint64_t base = rr_history_draw(history, 20), version = 1 + rr_history_draw(history, kind == LEDGER ? 20 : 3);
+    uint64_t base = rr_history_draw(history, 20),
+             version = 1 + rr_history_draw(history, kind == LEDGER ? 20 : 3);
 
     if (kind == LEDGER) {
         base = mix(d->cell, version) % version;
@@ -227,7 +231,8 @@ static void contribute(rr_history *history, draft *d, size_t kind)
 /* Every sixth version is an untargeted withdrawal; of the others some are withdrawn by name. */
 static void assert_or_withdraw(rr_history *history, draft *d, size_t kind)
 {
-    uint64_t contributor = rr_history_draw(history, kind == ROWS ? 30 : 2), version = 1 + rr_history_draw(history, 12);
+    uint64_t contributor = rr_history_draw(history, kind == ROWS ? 30 : 2),
+             version = 1 + rr_history_draw(history, 12);
     uint64_t identity = contributor * 100 + version;
 
     snprintf(d->contributor, sizeof d->contributor, "upstream row %llu", (unsigned long long)contributor);
@@ -282,9 +287,13 @@ rr_measure rr_value_measure(int64_t value)
 rr_record rr_delta_record(const char *business_key, uint64_t id, const rr_measure *value, char *text)
 {
     snprintf(text, TEXT, "id-%llu", (unsigned long long)id);
-    return (rr_record){.business_key = rr_slice_of(business_key), .metric_version = RR_SLICE("v1"),
-                       .has_window = true, .window = {RR_TEST_START, RR_TEST_START + MINUTE},
-                       .delta_id = rr_slice_of(text), .measures = value, .measure_count = 1};
+    return (rr_record){.business_key = rr_slice_of(business_key),
+                       .metric_version = RR_SLICE("v1"),
+                       .has_window = true,
+                       .window = {RR_TEST_START, RR_TEST_START + MINUTE},
+                       .delta_id = rr_slice_of(text),
+                       .measures = value,
+                       .measure_count = 1};
 }
 
 /* ---- cells ---- */
@@ -330,8 +339,10 @@ char *rr_cells_applied(rr_world *world, const rr_history *history, size_t contra
 
     snprintf(path, sizeof path, "%s/%s.records", world->folder, name);
     save(history, contract, path);
-    return cells_only(rr_world_output(world, (const char *[]){"apply", "--contract", world->contracts, "--name", name,
-                                                              "--input", "protobuf", "--cells", path, NULL}, NULL));
+    return cells_only(rr_world_output(world,
+                                      (const char *[]){"apply", "--contract", world->contracts, "--name",
+                                                       name, "--input", "protobuf", "--cells", path, NULL},
+                                      NULL));
 }
 
 char *rr_cells_stored(rr_world *world, const char *contract)
@@ -339,9 +350,11 @@ char *rr_cells_stored(rr_world *world, const char *contract)
     char url[96];
 
     snprintf(url, sizeof url, "%s/0", world->redis.url);
-    return cells_only(rr_world_output(world, (const char *[]){"apply", "--contract", world->contracts, "--name",
-                                                              contract, "--store", url, "--cells", "/dev/null", NULL},
-                                      NULL));
+    return cells_only(
+        rr_world_output(world,
+                        (const char *[]){"apply", "--contract", world->contracts, "--name", contract,
+                                         "--store", url, "--cells", "/dev/null", NULL},
+                        NULL));
 }
 
 /* One cell as a reader finds it. */
@@ -437,7 +450,8 @@ void rr_assert_same_lines(const char *what, const char *expected, const char *fo
         a--;
         b--;
     }
-    fail_msg("%s:\n  expected %.*s\n  found    %.*s", what, (int)strcspn(a, "\n"), a, (int)strcspn(b, "\n"), b);
+    fail_msg("%s:\n  expected %.*s\n  found    %.*s", what, (int)strcspn(a, "\n"), a, (int)strcspn(b, "\n"),
+             b);
 }
 
 size_t rr_assert_cells(rr_world *world, const rr_history *history)

@@ -29,8 +29,9 @@ static int local_socket(int port, bool listens)
     bool good;
 
     address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    good = fd >= 0 && (listens ? bind(fd, (struct sockaddr *)&address, sizeof address) == 0 && listen(fd, PAIRS) == 0
-                               : connect(fd, (struct sockaddr *)&address, sizeof address) == 0);
+    good = fd >= 0 &&
+           (listens ? bind(fd, (struct sockaddr *)&address, sizeof address) == 0 && listen(fd, PAIRS) == 0
+                    : connect(fd, (struct sockaddr *)&address, sizeof address) == 0);
     if (!good && fd >= 0) {
         close(fd);
         fd = -1;
@@ -101,8 +102,9 @@ static void turn(rr_relay *relay)
         return;
     }
     for (int k = 0; k < PAIRS; k++) {
-        bool alive = (wait[1 + 2 * k].revents == 0 || pass(relay, wait[1 + 2 * k].fd, wait[2 + 2 * k].fd, true)) &&
-                     (wait[2 + 2 * k].revents == 0 || pass(relay, wait[2 + 2 * k].fd, wait[1 + 2 * k].fd, false));
+        bool alive =
+            (wait[1 + 2 * k].revents == 0 || pass(relay, wait[1 + 2 * k].fd, wait[2 + 2 * k].fd, true)) &&
+            (wait[2 + 2 * k].revents == 0 || pass(relay, wait[2 + 2 * k].fd, wait[1 + 2 * k].fd, false));
 
         if (!alive) {
             drop_pair(relay, k);

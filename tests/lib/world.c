@@ -158,8 +158,9 @@ static FILE *create(const char *path)
 
 static void write_source(FILE *file, const rr_world *world, const rr_setup *setup)
 {
-    fprintf(file, "sources:\n  - name: results\n    url: %s\n    stream: RESULTS\n    consumer: reconciler\n"
-                  "    create: true\n    dead_letters: %s\n    ack: %s\n    ack_wait: %ds\n",
+    fprintf(file,
+            "sources:\n  - name: results\n    url: %s\n    stream: RESULTS\n    consumer: reconciler\n"
+            "    create: true\n    dead_letters: %s\n    ack: %s\n    ack_wait: %ds\n",
             setup->nats_url == NULL ? world->nats.url : setup->nats_url,
             setup->dead_letters == NULL ? "dead" : setup->dead_letters, setup->ack_all ? "all" : "explicit",
             setup->ack_wait_s == 0 ? 2 : setup->ack_wait_s);
@@ -191,8 +192,8 @@ void rr_world_configure(rr_world *world, const char *name, const rr_setup *setup
     }
     fprintf(file, "}\n");
     write_source(file, world, setup);
-    fprintf(file, "alerts: %s\ncontracts_file: %s-contracts.yaml\n", setup->alerts == NULL ? "[log]" : setup->alerts,
-            name);
+    fprintf(file, "alerts: %s\ncontracts_file: %s-contracts.yaml\n",
+            setup->alerts == NULL ? "[log]" : setup->alerts, name);
     fclose(file);
 }
 
@@ -293,8 +294,7 @@ int rr_child_stop(rr_child *child, int within_ms)
 void rr_child_kill(rr_child *child)
 {
     kill(child->pid, SIGKILL);
-    while (!reap(child, 0)) {
-    }
+    while (!reap(child, 0)) {}
 }
 
 static char *read_all(const char *path)
@@ -478,8 +478,8 @@ long long rr_redis_calls(rr_world *world, const char *command)
     return calls;
 }
 
-long long rr_wait(rr_world *world, bool (*true_now)(rr_world *, const void *), const void *context, int within_ms,
-                  const char *what)
+long long rr_wait(rr_world *world, bool (*true_now)(rr_world *, const void *), const void *context,
+                  int within_ms, const char *what)
 {
     long long begun = rr_now_ms();
 
