@@ -186,7 +186,12 @@ end
 local function update_expiring(key, token, value, expiry)
     local code, detail = compare(key, token)
     if not code then
-        local done = redis.pcall('SET', key, value, 'PXAT', expiry)
+        local done
+        if expiry == 'keep' then
+            done = redis.pcall('SET', key, value, 'KEEPTTL')
+        else
+            done = redis.pcall('SET', key, value, 'PXAT', expiry)
+        end
         if done.err then
             return 'F', 'key ' .. key .. ': ' .. done.err
         end
@@ -228,7 +233,7 @@ end
 -- KEYS: of each its key (of one that only appends, the log's), then of each of the third kind its other keys.
 -- ARGV: how many of each kind, the log's bound, then of each unit
 --   first kind   expected token, new value
---   second kind  expected token, new value, expiry
+--   second kind  expected token, new value, expiry (`keep`: the one that is there)
 --   third kind   shape, expected token, new value, expiry, and what the shape counts: `parts beside sides open
 --                entries` (beside: the parts' key is given; open: 1 add, 2 remove) and perhaps a sixth word `alone`:
 --                only entries, nothing is compared

@@ -189,7 +189,9 @@ static void put_unit(rr_buf *out, const rr_swap *swap, kind as)
     }
     rr_resp_bytes(out, swap->token);
     rr_resp_bytes(out, swap->value);
-    if (as != LASTING) {
+    if (as == EXPIRING && swap->keeps_expiry && swap->token.len != 0) {
+        rr_resp_bytes(out, RR_SLICE("keep"));
+    } else if (as != LASTING) {
         rr_resp_until(out, swap->expire_at_ms);
     }
     if (as == OTHER) {

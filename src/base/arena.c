@@ -43,33 +43,58 @@ void rr_arena_fini(rr_arena *arena)
     *arena = (rr_arena){.cap = arena->cap};
 }
 
-bool rr_arena_reserve(rr_arena *arena, size_t bytes)
+/* The first of the blocks behind the current one that is large enough, moved to stand right behind it. */
+static rr_arena_block *next_that_fits(rr_arena *arena, size_t bytes)
 {
-    size_t wanted = bytes > BLOCK_BYTES ? bytes : BLOCK_BYTES;
-    rr_arena_block *block, *rest;
+    rr_arena_block *before = arena->block, *found = before == NULL ? NULL : before->next;
 
-    if ((size_t)(arena->end - arena->at) >= bytes) {
-        return true;
+    while (found != NULL && found->bytes < bytes) {
+        before = found;
+        found = found->next;
     }
-    rest = arena->block == NULL ? NULL : arena->block->next;
-    if (rest != NULL && rest->bytes >= bytes) {
-        enter(arena, rest);
-        return true;
+    if (found != NULL && before != arena->block) {
+        before->next = found->next;
+        found->next = arena->block->next;
+        arena->block->next = found;
     }
-    if (wanted > SIZE_MAX - sizeof *block || (arena->cap != 0 && wanted > arena->cap - arena->held)) {
-        return false;
+    return found;
+}
+
+/* A new block right behind the current one. */
+static rr_arena_block *add_block(rr_arena *arena, size_t bytes)
+{
+    rr_arena_block *block;
+
+    if (bytes > SIZE_MAX - sizeof *block || (arena->cap != 0 && bytes > arena->cap - arena->held)) {
+        return NULL;
     }
-    block = malloc(sizeof *block + wanted);
+    block = malloc(sizeof *block + bytes);
     if (block == NULL) {
-        return false;
+        return NULL;
     }
-    /* In front of the blocks that are too small, so that these are used again later. */
-    *block = (rr_arena_block){.next = rest, .bytes = wanted};
-    arena->held += wanted;
+    *block = (rr_arena_block){.next = arena->block == NULL ? NULL : arena->block->next, .bytes = bytes};
+    arena->held += bytes;
     if (arena->block == NULL) {
         arena->first = block;
     } else {
         arena->block->next = block;
+    }
+    return block;
+}
+
+bool rr_arena_reserve(rr_arena *arena, size_t bytes)
+{
+    rr_arena_block *block;
+
+    if ((size_t)(arena->end - arena->at) >= bytes) {
+        return true;
+    }
+    block = next_that_fits(arena, bytes);
+    if (block == NULL) {
+        block = add_block(arena, bytes > BLOCK_BYTES ? bytes : BLOCK_BYTES);
+    }
+    if (block == NULL) {
+        return false;
     }
     enter(arena, block);
     return true;

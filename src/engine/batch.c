@@ -5,6 +5,7 @@
 
 #include <stdlib.h>
 
+#include "cache.h"
 #include "decision.h"
 #include "forget.h"
 #include "key.h"
@@ -48,6 +49,7 @@ struct rr_batch {
     int32_t *slots;   /* hash table of units */
     size_t slot_room;
     rr_buf text;      /* keys, while they are made */
+    rr_cache *cache;  /* NULL: none */
     size_t logged;    /* entries of this batch */
     int64_t now_us;   /* of the step */
     bool refusals_logged;
@@ -64,6 +66,7 @@ rr_batch *rr_batch_new(const rr_store_ops *ops, rr_store *store, const rr_batch_
     batch->ops = ops;
     batch->store = store;
     batch->options = *options;
+    batch->cache = options->cache_slots == 0 ? NULL : rr_cache_new(options->cache_slots);
     rr_arena_init(&batch->arena, 0);
     rr_arena_init(&batch->scratch, 0);
     return batch;
@@ -75,9 +78,17 @@ void rr_batch_free(rr_batch *batch)
         rr_arena_fini(&batch->arena);
         rr_arena_fini(&batch->scratch);
         rr_buf_fini(&batch->text);
+        rr_cache_free(batch->cache);
         free(batch->units);
         free(batch->slots);
         free(batch);
+    }
+}
+
+void rr_batch_distrust(rr_batch *batch)
+{
+    if (batch->cache != NULL) {
+        rr_cache_empty(batch->cache);
     }
 }
 
@@ -174,7 +185,18 @@ static unit *unit_of(rr_batch *batch, const rr_item *item)
     batch->slots[slot] = (int32_t)batch->unit_count;
     found = &batch->units[batch->unit_count++];
     *found = (unit){.contract = item->contract, .key = key, .hash = hash, .first_item = SIZE_MAX};
+    if (batch->cache != NULL) {
+        found->value = rr_cache_get(batch->cache, hash, key, &batch->arena);
+        found->state = found->value.len == 0 ? UNIT_LOAD : UNIT_OPEN;
+    }
     return found;
+}
+
+static void remember(rr_batch *batch, const unit *u, rr_slice value)
+{
+    if (batch->cache != NULL) {
+        rr_cache_put(batch->cache, u->hash, u->key, value);
+    }
 }
 
 static void append_item(rr_batch *batch, unit *to, size_t index)
@@ -231,6 +253,7 @@ static void settle_unit(rr_batch *batch, unit *u)
 static void give_up(rr_batch *batch, unit *u, const rr_error *error)
 {
     u->state = UNIT_STUCK;
+    remember(batch, u, (rr_slice){NULL, 0});
     batch->counts.failed++;
     for (size_t k = u->first_item; k != SIZE_MAX; k = batch->items[k].next) {
         batch->items[k].stuck = true;
@@ -354,6 +377,7 @@ static rr_status load_round(rr_batch *batch, rr_error *error)
     batch->counts.loads += count;
     for (size_t k = 0; k < count && status == RR_OK; k++) {
         which[k]->value = loads[k].value;
+        remember(batch, which[k], loads[k].value);
         if (loads[k].error.status != RR_OK) {
             give_up(batch, which[k], &loads[k].error);
         } else {
@@ -623,6 +647,8 @@ static bool put_value(rr_batch *batch, unit *u, rr_swap *swap, int64_t now_us)
         }
     } else {
         swap->expire_at_ms = expiry_ms(batch, u->contract, batch->items[u->first_item].record->window.end);
+        /* It was set when the cell was made; a longer retention holds for windows that end after the change. */
+        swap->keeps_expiry = swap->token.len != 0 && swap->expire_at_ms != 0;
     }
     rr_buf_clear(&batch->text);
     rr_stored_write(&batch->text, &u->facts, now_us, u->token, &batch->scratch);
@@ -680,11 +706,15 @@ static void take_answer(rr_batch *batch, unit *u, rr_swap *swap)
     switch (swap->answer) {
     case RR_SWAP_WON:
         batch->counts.won++;
+        if (swap->value.len != 0) {
+            remember(batch, u, swap->value);
+        }
         settle_unit(batch, u);
         break;
     case RR_SWAP_LOST:
         batch->counts.lost++;
         u->value = rr_arena_copy(&batch->arena, swap->current);
+        remember(batch, u, u->value);
         u->all_parts = false;
         u->state = UNIT_OPEN;
         if (++u->lost > PATIENCE) {
@@ -792,5 +822,8 @@ rr_status rr_batch_step(rr_batch *batch, int64_t now_us, rr_error *error)
             status = swap_round(batch, now_us, error);
         }
     } while (status == RR_OK && count_in(batch, UNIT_LOAD) + count_in(batch, UNIT_OPEN) != 0);
+    if (status != RR_OK) {
+        rr_batch_distrust(batch);
+    }
     return status;
 }

@@ -45,6 +45,7 @@ typedef struct rr_batch_options {
     bool expire;        /* cells are removed some time after their retention (`apply` removes nothing) */
     bool forget;        /* drop windows of sessions that may be gone */
     bool again;         /* the records were decided before (repair): that they are stale now says nothing */
+    size_t cache_slots; /* values kept between batches, a power of two; 0: none */
     void (*complain)(void *context, const rr_error *error); /* a unit is stuck; may be NULL */
     void *context;
 } rr_batch_options;
@@ -61,6 +62,10 @@ rr_status rr_batch_begin(rr_batch *batch, rr_item *items, size_t count, rr_error
 /* Works until each item is settled or stuck. now_us: wall clock, for `updated_at`. UNAVAILABLE: the store did not
  * answer; call again when it may. MEMORY, INTERNAL: begin again. */
 rr_status rr_batch_step(rr_batch *batch, int64_t now_us, rr_error *error);
+
+/* The store may be another one than before: nothing that was seen of it counts any more. A step that fails does this by
+ * itself; who uses the same store beside the batch calls it when an op fails. */
+void rr_batch_distrust(rr_batch *batch);
 
 const rr_batch_counts *rr_batch_totals(const rr_batch *batch);
 

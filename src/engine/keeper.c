@@ -283,7 +283,10 @@ static rr_status keep_checkpoint(live *l, size_t k, rr_error *error)
         now.digest = reach->digest;
     }
     snprintf(reach->incarnation, sizeof reach->incarnation, "%s", identity.incarnation);
-    snprintf(l->incarnation, sizeof l->incarnation, "%s", identity.incarnation);
+    if (strcmp(l->incarnation, identity.incarnation) != 0) {
+        rr_batch_distrust(l->batch);
+        snprintf(l->incarnation, sizeof l->incarnation, "%s", identity.incarnation);
+    }
     status = say_finding(l, k, finding, &before, &now, error);
     if (status == RR_OK) {
         status = write_checkpoint(l, k, held, &now, &done, error);
@@ -406,6 +409,9 @@ rr_status rr_keeper_repair(live *l, bool *busy, rr_error *error)
             *busy |= l->reached[k].checkpoint.repairing;
         }
     }
+    if (status != RR_OK) {
+        rr_batch_distrust(l->batch);
+    }
     return status == RR_UNAVAILABLE || status == RR_REFUSED_BY_SERVER ? RR_OK : status;
 }
 
@@ -434,11 +440,17 @@ rr_status rr_keeper_tick(live *l, rr_error *error)
     for (size_t k = 0; k < l->options->source_count && status == RR_OK; k++) {
         status = l->reached[k].halted ? RR_OK : keep_checkpoint(l, k, error);
         l->reached[k].away = status == RR_UNAVAILABLE;
+        if (status != RR_OK) {
+            rr_batch_distrust(l->batch);
+        }
         /* The queue alone may be away: readers are told. */
         status = l->reached[k].away ? RR_OK : status;
     }
     for (size_t k = 0; k < l->options->contract_count && status == RR_OK; k++) {
         status = put_status(l, l->options->contracts[k].contract, error);
+    }
+    if (status != RR_OK) {
+        rr_batch_distrust(l->batch);
     }
     return status == RR_UNAVAILABLE || status == RR_REFUSED_BY_SERVER ? RR_OK
            : status == RR_OK                                          ? all_halted(l, error)

@@ -18,6 +18,7 @@ enum {
     PAUSE_MIN_MS = 50,
     PAUSE_MAX_MS = 1000,
     PROGRESS_US = 5000000,
+    CACHE_SLOTS = 32768,
     DRAIN_EVERY_MS = 200,
     DRAIN_BURST_MS = 1000,
     DRAIN_MAX_MS = 10000
@@ -521,7 +522,10 @@ static rr_status between(live *l, bool idle, bool *repairing, rr_error *error)
         status = rr_keeper_repair(l, repairing, error);
     }
     if (status == RR_OK && l->options->drain_store == NULL && idle) {
-        rr_drain_once(l->options, l->options->store, l->drainer, &l->tick_arena, &l->totals->alerts_sent, error);
+        if (rr_drain_once(l->options, l->options->store, l->drainer, &l->tick_arena, &l->totals->alerts_sent, error) !=
+            RR_OK) {
+            rr_batch_distrust(l->batch);
+        }
     }
     return status;
 }
@@ -710,6 +714,7 @@ rr_status rr_live_run(const rr_live_options *options, rr_live_totals *totals, rr
                               .log_decisions = !options->observe,
                               .list_open = !options->observe,
                               .expire = true,
+                              .cache_slots = options->observe ? 0 : CACHE_SLOTS,
                               .forget = !options->observe,
                               .complain = complain,
                               .context = &l};
@@ -721,6 +726,7 @@ rr_status rr_live_run(const rr_live_options *options, rr_live_totals *totals, rr
     rr_arena_init(&l.tick_arena, 0);
     l.batch = rr_batch_new(options->store_ops, options->store, &batch);
     batch.again = true;
+    batch.cache_slots = 0; /* two caches of one store would be behind each other */
     l.repair_batch = rr_batch_new(options->store_ops, options->store, &batch);
     status = l.batch == NULL || l.repair_batch == NULL || !make_room(&l) ? no_memory(error) : serve(&l, error);
     fini(&l);

@@ -162,12 +162,21 @@ rr_status rr_stored_read(rr_unit *unit, const rr_contract *contract, rr_slice va
 
 /* ---- writing ---- */
 
-static void put_time(rr_buf *out, int64_t time_us)
+/* The values of a batch share their time: it is spelled once. */
+static void put_same_time(rr_buf *out, int64_t time_us)
 {
-    char text[RR_TIME_TEXT_MAX];
+    static _Thread_local struct {
+        int64_t time_us;
+        size_t len;
+        char text[RR_TIME_TEXT_MAX];
+    } last;
 
+    if (last.len == 0 || last.time_us != time_us) {
+        last.time_us = time_us;
+        last.len = rr_time_print(time_us, last.text);
+    }
     rr_buf_char(out, '"');
-    rr_buf_put(out, text, rr_time_print(time_us, text));
+    rr_buf_put(out, last.text, last.len);
     rr_buf_char(out, '"');
 }
 
@@ -175,7 +184,7 @@ static void put_time(rr_buf *out, int64_t time_us)
 static void put_provenance(rr_buf *out, const rr_unit *unit, int64_t now_us)
 {
     rr_buf_text(out, ",\"updated_at\":");
-    put_time(out, now_us);
+    put_same_time(out, now_us);
     if (unit->stream.len != 0) {
         rr_buf_text(out, ",\"stream\":");
         rr_buf_json(out, unit->stream);

@@ -561,6 +561,9 @@ static void shrink(rr_history *h, finding *f)
         }
     }
     check_again(h, law, other, count, f);
+    if (f->law != law && (f->law == law_1 || f->law == law_2)) {
+        shrink(h, f); /* now by what that law needs */
+    }
 }
 
 static void report(rr_history *h, finding *f)

@@ -218,6 +218,7 @@ typedef struct rr_sim_message {
     rr_alert_set logged, sent, due;
     unsigned letters;                /* dead letters stored */
     bool lost;                       /* acknowledged, and then lost by the store; nothing has brought it back yet */
+    bool back;                       /* a repair has */
     /* what the consumer knows of it */
     rr_sim_place place;
     int64_t due_us;                  /* OUT: when it comes again */
@@ -287,7 +288,7 @@ typedef struct rr_sim_engine {
     void *holds;        /* list of them */
     rr_sim_base bases[RR_SIM_UNITS];
     size_t base_count;
-    uint64_t *handed;   /* ids of entries that it read last */
+    rr_sim_entry *handed; /* those that it read last, as they were */
     size_t handed_count;
     struct rr_store store;
     struct rr_source source;
@@ -335,7 +336,6 @@ typedef struct rr_sim {
     rr_sim_store store;
     rr_sim_source source;
     int64_t channel_away_until_us;
-    bool notice_due;                  /* sink_rolled_back */
     unsigned notices[RR_ALERT_COUNT]; /* of sources, sent */
     uint64_t verdicts[RR_VERDICT_COUNT];
     char *broken; /* the first promise that was broken, in words; NULL: none */

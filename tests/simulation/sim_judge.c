@@ -132,15 +132,16 @@ static void print_unit(rr_unit *unit, const rr_record *any, rr_arena *arena, rr_
 
 /* ---- at each acknowledgement ---- */
 
-/* Joining it once more must bring nothing: its effect is stored. Only of contradicting contents the latest is kept, for
- * people, so that one may take the other's place for ever. */
+/* Joining it once more must bring nothing: its effect is stored. Two exceptions, where contents contradict: the latest
+ * contender is kept, for people, so that one may take the other's place for ever; and what a contender knows of
+ * corrections counts only when it comes again and is none any more (semantics, section 8). */
 static void check_effect(const rr_sim_message *message, size_t sequence, rr_arena *arena)
 {
     rr_alert_set contradictions = RR_BIT(RR_ALERT_EQUIVOCATION) | RR_BIT(RR_ALERT_RETRACTION_MISMATCH);
     rr_unit unit;
     rr_outcome outcome;
 
-    if (!read_unit(message->key, sim->store.now, arena, &unit)) {
+    if ((message->record.has_includes && !sim->honest) || !read_unit(message->key, sim->store.now, arena, &unit)) {
         return;
     }
     outcome = join(&unit, &message->record, arena);
@@ -260,12 +261,11 @@ void rr_judge_lost(void)
     rr_arena arena;
 
     rr_arena_init(&arena, 0);
-    sim->notice_due = false;
     for (size_t k = 0; k < sim->source.count; k++) {
         rr_sim_message *message = &sim->source.messages[k];
         rr_unit unit;
 
-        message->lost = false;
+        message->lost = message->back = false;
         if (message->place == RR_SIM_ACKED && !message->refused && read_unit(message->key, sim->store.now, &arena, &unit)) {
             rr_outcome outcome = join(&unit, &message->record, &arena);
 
@@ -304,7 +304,7 @@ void rr_judge_swapped(const rr_sim_engine *e, rr_slice key, uint64_t before)
         if (message->lost && rr_slice_equal(message->key, key)) {
             if (e != NULL && e->reading_again && readers_differ(message, before)) {
                 rr_sim_say("sequence %zu had been lost", k + 1);
-                sim->notice_due = true;
+                message->back = true;
             }
             message->lost = false;
         }
@@ -500,14 +500,30 @@ static void check_message(const rr_sim_message *message, size_t sequence)
     }
 }
 
+/* Of the unit, or of the source. */
+static bool was_told(const rr_sim_message *message)
+{
+    rr_alert_set sent = 0;
+
+    for (size_t k = 0; k < sim->source.count; k++) {
+        sent |= rr_slice_equal(sim->source.messages[k].key, message->key) ? sim->source.messages[k].sent : 0;
+    }
+    return sim->notices[RR_ALERT_SINK_ROLLED_BACK] != 0 || (sent & RR_BIT(RR_ALERT_SINK_ROLLED_BACK)) != 0;
+}
+
 static void check_notices(void)
 {
     bool lost = sim->took[RR_SIM_SINK_SUFFIX] || sim->took[RR_SIM_SINK_FLUSH];
+    /* Before the first checkpoint could be written nobody knows what the store should have. */
+    bool unsure = sim->took[RR_SIM_STORE_AWAY] || sim->took[RR_SIM_QUEUE_AWAY];
 
-    if (sim->notice_due && sim->notices[RR_ALERT_SINK_ROLLED_BACK] == 0) {
-        rr_sim_break("the store had lost results that were acknowledged, and nobody was told (sink_rolled_back)");
+    for (size_t k = 0; k < sim->source.count; k++) {
+        if (sim->source.messages[k].back && !was_told(&sim->source.messages[k])) {
+            rr_sim_break("the store had lost sequence %zu, which was acknowledged; it was brought back, and nobody was "
+                         "told (sink_rolled_back)", k + 1);
+        }
     }
-    if (!lost && sim->notices[RR_ALERT_SINK_ROLLED_BACK] != 0) {
+    if (!lost && !unsure && sim->notices[RR_ALERT_SINK_ROLLED_BACK] != 0) {
         rr_sim_break("the store lost nothing, and an alert says that it did");
     }
     if (sim->notices[RR_ALERT_UNREPAIRABLE_GAP] != 0) {

@@ -55,6 +55,7 @@ bool rr_sim_lose_tail(void)
     for (size_t k = src->delivered; k < src->count; k++) {
         src->messages[k].place = RR_SIM_WAITING;
         src->messages[k].times = 0;
+        src->messages[k].lost = false; /* it comes again by itself */
     }
     src->flight_count = 0;
     src->quiet_until_us = sim->time_us + 1000 * (1000 + (int64_t)rr_sim_below(9000));
@@ -415,14 +416,11 @@ static void check_counts(const rr_sim_engine *e, const rr_alert_message *message
         int len;
 
         RR_MUST(kind >= 0);
-        for (size_t i = 0; i < sim->store.entry_count; i++) {
-            for (size_t h = 0; h < e->handed_count; h++) {
-                entries += sim->store.entries[i].id == e->handed[h] &&
-                           (sim->store.entries[i].alerts & RR_BIT(kind)) != 0;
-            }
+        for (size_t h = 0; h < e->handed_count; h++) {
+            entries += (e->handed[h].alerts & RR_BIT(kind)) != 0;
         }
         len = snprintf(words, sizeof words, "\"count\":%u,", entries);
-        if (entries != 0 && memmem(messages[k].json.data, messages[k].json.len, words, (size_t)len) == NULL) {
+        if (memmem(messages[k].json.data, messages[k].json.len, words, (size_t)len) == NULL) {
             rr_sim_break("%u alerts of a kind were due, and the message says: %.*s", entries,
                          (int)messages[k].json.len, messages[k].json.data);
         }
@@ -439,26 +437,30 @@ static bool has_kind(const rr_alert_message *messages, size_t count, int kind)
     return has;
 }
 
+/* Sent is sent, also where the store has lost the entry since. */
+static void mark_one(const rr_sim_entry *handed, const rr_alert_message *messages, size_t count)
+{
+    for (int kind = 0; kind < RR_ALERT_COUNT; kind++) {
+        if ((handed->alerts & RR_BIT(kind)) == 0 || !has_kind(messages, count, kind)) {
+            continue;
+        }
+        if (handed->message == SIZE_MAX) {
+            sim->notices[kind]++;
+        } else {
+            sim->source.messages[handed->message].sent |= RR_BIT(kind);
+        }
+    }
+    for (size_t k = 0; k < sim->store.entry_count; k++) {
+        rr_sim_entry *entry = &sim->store.entries[k];
+
+        entry->sent = entry->sent || (entry->id == handed->id && entry->at == handed->at);
+    }
+}
+
 static void mark_sent(const rr_sim_engine *e, const rr_alert_message *messages, size_t count)
 {
-    for (size_t i = 0; i < sim->store.entry_count; i++) {
-        rr_sim_entry *entry = &sim->store.entries[i];
-        bool handed = false;
-
-        for (size_t h = 0; h < e->handed_count; h++) {
-            handed = handed || entry->id == e->handed[h];
-        }
-        for (int kind = 0; handed && kind < RR_ALERT_COUNT; kind++) {
-            if ((entry->alerts & RR_BIT(kind)) == 0 || !has_kind(messages, count, kind)) {
-                continue;
-            }
-            if (entry->message == SIZE_MAX) {
-                sim->notices[kind]++;
-            } else {
-                sim->source.messages[entry->message].sent |= RR_BIT(kind);
-            }
-        }
-        entry->sent = entry->sent || handed;
+    for (size_t h = 0; h < e->handed_count; h++) {
+        mark_one(&e->handed[h], messages, count);
     }
 }
 

@@ -457,7 +457,7 @@ static rr_status do_store_log_read(rr_store *store, rr_slice key, const char *dr
 
             (*entries)[(*count)++] = (rr_log_entry){out(arena, (rr_slice){id, (size_t)len}), out(arena, entry->bytes)};
             entry->handed_us = sim->time_us;
-            e->handed[e->handed_count++] = entry->id;
+            e->handed[e->handed_count++] = *entry;
         }
     }
     return status;

@@ -87,6 +87,7 @@ typedef struct rr_swap {
     rr_slice token;       /* expected; empty: the key must be absent */
     rr_slice value;       /* new, with its new token; empty: stays as it is, only the token is compared */
     int64_t expire_at_ms; /* for value and parts; 0: never */
+    bool keeps_expiry;    /* a promise that saves work: a value that is there expires at expire_at_ms already */
     const rr_side *sides;
     size_t side_count;
     const rr_pair *parts; /* fields to write into the hash of value's birth; only with a value */
