@@ -13,12 +13,13 @@ enum {
     RR_CALL_KEYS = 1000, /* keys of one MGET */
     RR_CALL_BYTES = 512 * 1024, /* a call ends behind the unit that reaches this */
     RR_ROUND_BYTES = 8 << 20,   /* calls that are asked at once */
-    RR_ROUND_FLIGHTS = 64
+    RR_ROUND_FLIGHTS = 1024
 };
 
 struct rr_store {
     rr_link link;
     size_t log_max;
+    bool next_takes_wrong_type; /* of the flight that `put` is writing */
     rr_flight flights[RR_ROUND_FLIGHTS];
 };
 

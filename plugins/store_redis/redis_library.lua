@@ -173,16 +173,6 @@ local function swap_lasting(n, keys, args, a, codes, details)
     return a
 end
 
--- A new value with an expiry, by one command: it answers what is there already.
-local function create_expiring(key, value, expiry)
-    local there = redis.pcall('SET', key, value, 'NX', 'GET', 'PXAT', expiry)
-    if type(there) == 'table' then
-        return 'F', misplaced(key, 'string') or 'key ' .. key .. ': ' .. text_of(there)
-    elseif there then
-        return 'L', there
-    end
-end
-
 local function update_expiring(key, token, value, expiry)
     local code, detail = compare(key, token)
     if not code then
@@ -201,11 +191,7 @@ end
 
 local function swap_expiring(k, n, keys, args, a, codes, details)
     for i = k + 1, k + n do
-        if args[a + 1] == '' then
-            codes[i], details[i] = create_expiring(keys[i], args[a + 2], args[a + 3])
-        else
-            codes[i], details[i] = update_expiring(keys[i], args[a + 1], args[a + 2], args[a + 3])
-        end
+        codes[i], details[i] = update_expiring(keys[i], args[a + 1], args[a + 2], args[a + 3])
         a = a + 3
     end
     return a

@@ -444,7 +444,8 @@ static rr_status take_reply(asking *at, rr_flight *flight, const redisReply *rep
         at->missed++;
         return RR_OK;
     }
-    if (reply->type != REDIS_REPLY_ERROR) {
+    if (reply->type != REDIS_REPLY_ERROR ||
+        (flight->takes_wrong_type && strncmp(reply->str, "WRONGTYPE", 9) == 0)) {
         return at->take(at->context, flight, reply, error);
     }
     if (at->refused == RR_OK) {

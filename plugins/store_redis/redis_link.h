@@ -36,6 +36,7 @@ typedef struct rr_flight {
     size_t from, len;    /* its bytes in `out` */
     size_t first, count; /* items */
     bool missed;         /* the functions were not there: nothing was done */
+    bool takes_wrong_type; /* its own error of another type is an answer for `take`, not for the whole op */
 } rr_flight;
 
 /* Takes one flight's reply, which is not an error. Not OK ends the op and drops the connection. */

@@ -72,7 +72,9 @@ static size_t fill_round(rr_store *store, size_t count, size_t *first, rr_call_p
     while (*first < count && flights < RR_ROUND_FLIGHTS && out->len < RR_ROUND_BYTES && rr_buf_ok(out)) {
         rr_flight flight = {.from = out->len, .first = *first};
 
+        store->next_takes_wrong_type = false;
         flight.count = put(context, *first);
+        flight.takes_wrong_type = store->next_takes_wrong_type;
         flight.len = out->len - flight.from;
         *first += flight.count;
         if (flight.len != 0) {

@@ -190,7 +190,7 @@ static void started_before_its_servers_it_waits_for_them(void **state)
     rr_child_wait_for(t.program, "waiting for a server: ", LEAVE_MS);
     assert_true(restart(&world->redis));
     rr_redis_reconnect(world);
-    rr_child_wait_for(t.program, "running:", BACK_MS);
+    rr_child_wait_for(t.program, " running", BACK_MS);
     close_trouble(&t);
 }
 

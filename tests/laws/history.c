@@ -121,8 +121,8 @@ static void put_corrections(generator *g, rr_buf *yaml, bool session)
 
 static void make_contract(generator *g)
 {
-    static const char *const modes[] = {"cumulative", "cumulative", "delta",
-                                        "delta",      "retraction", "retraction"};
+    static const char *const modes[] = {"cumulative", "cumulative", "delta",     "delta",
+                                        "retraction", "retraction", "retraction"};
     rr_history *h = g->history;
     const char *mode = PICK(g, modes);
     rr_problems problems = {0};
@@ -688,7 +688,7 @@ static const struct {
     {RR_REASON_METRIC_VERSION_UNKNOWN, 11, break_unknown_metric},
     {RR_REASON_OP_NOT_IN_MODE, 12, break_op},
     {RR_REASON_CORRECTION_NOT_ALLOWED, 9, break_not_allowed},
-    {RR_REASON_BASE_MISSING, 44, break_base},
+    {RR_REASON_BASE_MISSING, 50, break_base},
     {RR_REASON_STATUS_NOT_ALLOWED, 6, break_status},
     {RR_REASON_IDENTITY_MISSING, 16, break_identity},
     {RR_REASON_VERSION_MISSING, 7, break_version},

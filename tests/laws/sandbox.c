@@ -69,6 +69,12 @@ static rr_stored_part *stored_part(rr_held *held, rr_slice id)
     return NULL;
 }
 
+/* What is read points into what was loaded, which a store hands over for good. */
+static rr_slice copy_of(rr_sandbox *sandbox, const rr_buf *stored)
+{
+    return rr_arena_copy(&sandbox->arena, rr_buf_view(stored));
+}
+
 static bool read_parts(rr_sandbox *sandbox, rr_held *held, bool all)
 {
     rr_slice wanted = rr_part_id(sandbox->contract, &sandbox->record, &sandbox->arena);
@@ -78,7 +84,8 @@ static bool read_parts(rr_sandbox *sandbox, rr_held *held, bool all)
         rr_slice id = rr_buf_view(&held->parts[k].id);
 
         if (all || rr_slice_equal(id, wanted)) {
-            good = rr_part_read(&held->unit, id, rr_buf_view(&held->parts[k].bytes), &sandbox->arena);
+            good = rr_part_read(&held->unit, copy_of(sandbox, &held->parts[k].id),
+                                copy_of(sandbox, &held->parts[k].bytes), &sandbox->arena);
         }
     }
     held->unit.complete = all;
@@ -90,7 +97,8 @@ static void load(rr_sandbox *sandbox, rr_held *held, bool all)
     rr_unit_init(&held->unit, sandbox->contract);
     if (held->value.len == 0) {
         held->unit.spilled = sandbox->kind == RR_SANDBOX_SPILLED;
-    } else if (!rr_unit_read(&held->unit, sandbox->contract, rr_buf_view(&held->value), &sandbox->arena) ||
+    } else if (!rr_unit_read(&held->unit, sandbox->contract, copy_of(sandbox, &held->value),
+                             &sandbox->arena) ||
                (held->unit.spilled && !read_parts(sandbox, held, all))) {
         sandbox->fault = "facts that were written cannot be read";
     }

@@ -113,5 +113,9 @@ bool rr_allocations_end(void)
 
 long rr_allocations_live(void)
 {
+#ifdef RR_ALLOCATIONS_WRAPPED
+    return 0;
+#else
     return live;
+#endif
 }

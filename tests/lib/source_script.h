@@ -9,7 +9,7 @@
 
 #include <rr/source.h>
 
-enum { RR_SCRIPT_MAX = 256 };
+enum { RR_SCRIPT_MAX = 2048 };
 
 typedef struct rr_script_record {
     rr_slice subject, payload; /* must outlive the source */

@@ -245,7 +245,7 @@ rr_child *rr_child_run(rr_world *world, const char *config, const char *more)
     const char *words[] = {"run", "--config", config, more, NULL};
     rr_child *child = rr_child_start(world, words);
 
-    rr_child_wait_for(child, "running:", START_MS);
+    rr_child_wait_for(child, " running", START_MS);
     return child;
 }
 
@@ -345,7 +345,9 @@ void rr_child_wait_for(const rr_child *child, const char *text, int within_ms)
             if (rr_child_has_said(child, text)) {
                 return;
             }
-            show_log(child);
+            if (child->pid == 0) {
+                show_log(child); /* the others are shown at the end */
+            }
             fail_msg("%s: it did not say \"%s\" in %d ms", child->log, text, within_ms);
         }
         rr_nap_ms(5);

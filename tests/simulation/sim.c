@@ -132,11 +132,24 @@ bool rr_sim_strikes(rr_sim_fault fault)
     return true;
 }
 
+/* Half of the crashes wait for a call that is rare. */
+static void aim(void)
+{
+    static const rr_sim_call rare[] = {RR_SIM_source_progress, RR_SIM_source_release, RR_SIM_source_publish,
+                                       RR_SIM_source_replay,   RR_SIM_store_read_parts, RR_SIM_channel_send};
+
+    sim->crash_call = rr_sim_chance(50) ? -1 : (int)rare[rr_sim_below(sizeof rare / sizeof *rare)];
+    sim->crash_behind = (int)rr_sim_below(2);
+}
+
 static void arm(void)
 {
     for (size_t k = 0; k < sim->trigger_count; k++) {
         if (sim->triggers[k].at == sim->points) {
             sim->armed[sim->triggers[k].fault]++;
+            if (sim->triggers[k].fault == RR_SIM_CRASH) {
+                aim();
+            }
         }
     }
 }
@@ -195,13 +208,13 @@ static void change_world(void)
         rr_sim_strikes(RR_SIM_SOURCE_TAIL);
     }
     if (rr_sim_strikes(RR_SIM_STORE_AWAY)) {
-        sim->store.away_until_us = sim->time_us + 1000 * (1 + (int64_t)rr_sim_below(4000));
+        sim->store.away_until_us = sim->time_us + 1000 * (1 + (int64_t)rr_sim_below(rr_sim_chance(30) ? 30000 : 4000));
     }
     if (rr_sim_strikes(RR_SIM_QUEUE_AWAY)) {
-        source->away_until_us = sim->time_us + 1000 * (1 + (int64_t)rr_sim_below(4000));
+        source->away_until_us = sim->time_us + 1000 * (1 + (int64_t)rr_sim_below(rr_sim_chance(30) ? 30000 : 4000));
     }
     if (rr_sim_strikes(RR_SIM_CHANNEL_AWAY)) {
-        sim->channel_away_until_us = sim->time_us + 1000 * (1 + (int64_t)rr_sim_below(4000));
+        sim->channel_away_until_us = sim->time_us + 1000 * (1 + (int64_t)rr_sim_below(12000));
     }
     if (sim->store.late_count != 0 && sim->calls >= sim->store.late_at) {
         rr_sim_do_late();
@@ -258,6 +271,11 @@ static void crash(rr_sim_call call, int behind)
     RR_MUST(!"nobody wakes who was killed");
 }
 
+static bool is_wanted(rr_sim_call call, int behind)
+{
+    return sim->crash_call < 0 || (sim->crash_call == (int)call && sim->crash_behind == behind);
+}
+
 static void point(rr_sim_call call, int behind)
 {
     sim->points++;
@@ -265,7 +283,7 @@ static void point(rr_sim_call call, int behind)
     if (!sim->calm && sim->points >= sim->fault_points) {
         calm_down();
     }
-    if (sim->points == sim->crash_at || rr_sim_strikes(RR_SIM_CRASH)) {
+    if (sim->points == sim->crash_at || (is_wanted(call, behind) && rr_sim_strikes(RR_SIM_CRASH))) {
         crash(call, behind);
     }
 }

@@ -323,6 +323,7 @@ typedef struct rr_sim {
     uint64_t points, calls;
     uint64_t crash_at;     /* a crash point, from 1; 0: none is planned */
     uint64_t fault_points; /* from here on nothing goes wrong */
+    int crash_call, crash_behind; /* where the next crash is wanted; -1: anywhere */
     bool calm;
     int64_t calm_us, resting_us; /* when it began; 0: not yet */
     rr_sim_trigger triggers[RR_SIM_TRIGGERS];

@@ -57,6 +57,10 @@ bool rr_sim_lose_tail(void)
         src->messages[k].times = 0;
         src->messages[k].lost = false; /* it comes again by itself */
     }
+    for (int e = 0; e < RR_SIM_ENGINES; e++) {
+        /* Connections broke, and what was done was done by the numbers of the old ones. */
+        memset(sim->engines[e].done + src->delivered, 0, src->count - src->delivered);
+    }
     src->flight_count = 0;
     src->quiet_until_us = sim->time_us + 1000 * (1000 + (int64_t)rr_sim_below(9000));
     rr_sim_say("the stream ends at %zu, delivered up to %zu", src->stored, src->delivered);

@@ -5,8 +5,9 @@
  *   test_simulation --order MODE:DIGITS [--crash-at N] [--verbose]
  *                                                       one order of the records of a mode, as a report names it
  *
- * Every run also replays the seeds of seeds.txt. It prints how often each pair of faults took effect in one run; under
- * --full it fails where a pair did so in fewer than 20.
+ * Every run also replays the seeds of seeds.txt. It prints how often each pair of faults took effect in one run, and how
+ * often an engine was killed before and behind each call; under --full it fails where a pair did so in fewer than 20
+ * runs, or nobody was killed.
  */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "sim.h"
@@ -456,13 +457,13 @@ static int run_all(bool full, uint64_t from, uint64_t count)
     crashed = print_crashes();
     printf("%" PRIu64 " seeds from %" PRIu64 ", %" PRIu64 " orders of records, %" PRIu64 " runs: %" PRIu64 " broken\n", count,
            from, t->orders, t->runs, t->broken);
-    if (!crashed) {
+    if (full && !crashed) {
         printf("a call of a port was not hit by a crash on both sides\n");
     }
     if (full && least < PAIRS_WANTED) {
         printf("a pair of faults took effect in %" PRIu64 " runs only, wanted are %d\n", least, PAIRS_WANTED);
     }
-    return t->broken == 0 && crashed && (!full || least >= PAIRS_WANTED) ? EXIT_SUCCESS : EXIT_FAILURE;
+    return t->broken == 0 && (!full || (crashed && least >= PAIRS_WANTED)) ? EXIT_SUCCESS : EXIT_FAILURE;
 }
 
 /* ---- the command line ---- */

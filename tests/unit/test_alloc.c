@@ -26,7 +26,7 @@ enum { LINES_MAX = 64, BATCH = 7, LONG = 300, ATTEMPTS_MAX = 100000, KEYS_MAX = 
 
 static const char contracts_text[] =
     "contracts:\n"
-    "- {name: latest, mode: cumulative, window: {kind: tumbling, size: 1m}, corrections: conditional}\n"
+    "- {name: latest, mode: cumulative, window: {kind: tumbling, size: 1m}, corrections: conditional, retention: 7d}\n"
     "- {name: parts, mode: delta, window: {kind: tumbling, size: 1m}}\n"
     "- {name: rows, mode: retraction, window: {kind: tumbling, size: 1m}}\n"
     "- {name: visits, mode: delta, window: {kind: session, gap: 30s}}\n";
@@ -68,6 +68,7 @@ static const struct {
     {"latest", "\"result_version\":3"},
     {"latest", "\"result_version\":3,\"value\":30"},
     {"unknown", "\"result_version\":3,\"value\":30"},
+    {"latest", "\"result_version\":1,\"value\":1,\"window\":{\"start\":\"2025-12-01T10:00:00Z\",\"end\":\"2025-12-01T10:01:00Z\"}"},
     {"parts", "\"op\":\"RETRACT\",\"delta_id\":\"%s4\""},
 };
 enum { LINES = sizeof lines / sizeof lines[0] };
@@ -140,13 +141,23 @@ static int end(void **state)
 static rr_store_ops watched_ops;
 static bool logged[LINES + 1]; /* by sequence */
 
+static bool says(rr_slice entry, const char *what)
+{
+    return memmem(entry.data, entry.len, what, strlen(what)) != NULL;
+}
+
+/* And each entry says why. */
 static void note_entry(rr_slice entry)
 {
     static const char name[] = "\"sequence\":";
     const char *at = memmem(entry.data, entry.len, name, sizeof name - 1);
     unsigned long sequence = at == NULL ? 0 : strtoul(at + sizeof name - 1, NULL, 10);
+    bool unrouted = sequence != 0 && strcmp(lines[sequence - 1].contract, "unknown") == 0;
 
     assert_true(sequence <= LINES);
+    assert_int_equal(unrouted, says(entry, "\"verdict\":\"REFUSED\",\"reason\":\"unrouted\",\"alerts\":[\"contract_violation\"]"));
+    assert_int_equal(says(entry, "2025-12-01"),
+                     says(entry, "\"verdict\":\"TOO_LATE\",\"reason\":\"beyond_retention\",\"alerts\":[\"too_late\"]"));
     logged[sequence] = true;
 }
 
@@ -284,9 +295,8 @@ static void check_ack(void *context, const rr_delivery *delivery)
 
     rr_arena_init(&arena, 0);
     assert_true(rr_admit_delivery(&source, delivery, INT64_MIN, &arena, &item, &record));
-    if (item.refused) {
-        assert_true(rr_source_script_has_letter(w->source, delivery->stream_sequence));
-    } else if (!is_held(w->store, &item, &arena)) {
+    assert_int_equal(item.refused, rr_source_script_has_letter(w->source, delivery->stream_sequence));
+    if (!item.refused && !is_held(w->store, &item, &arena)) {
         fail_msg("sequence %llu is acknowledged, and its effect is not stored",
                  (unsigned long long)delivery->stream_sequence);
     }
@@ -390,7 +400,7 @@ static void undisturbed(snapshot *wanted, bool due[LINES + 1], rr_store **store)
     take_snapshot(wanted, w.store);
     assert_int_equal(wanted->count, 3 + 3 + 1); /* three cells, three sessions and their index */
     memcpy(due, logged, sizeof logged);
-    assert_true(due[2] && due[3] && due[20]); /* stale, equivocation, refused */
+    assert_true(due[2] && due[3] && due[20] && due[23]); /* stale, equivocation, refused, too late */
     rr_source_script_ops.close(w.source);
     *store = w.store;
 }
