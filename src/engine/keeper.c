@@ -238,6 +238,7 @@ static rr_status say_finding(live *l, size_t k, rr_checkpoint_finding finding, c
                              const rr_checkpoint *now, rr_error *error)
 {
     if (finding == RR_CHECKPOINT_STORE_CHANGED || finding == RR_CHECKPOINT_NEVER_WRITTEN) {
+        rr_batch_distrust(l->batch); /* also where it was emptied, and is still the same process */
         rr_live_talk(l, RR_TALK_WARNING, "source %.*s: %s; reading sequences %" PRIu64 " to %" PRIu64 " again",
                      (int)l->options->sources[k].name.len, l->options->sources[k].name.data,
                      finding == RR_CHECKPOINT_STORE_CHANGED ? "the store is another one than before"

@@ -23,7 +23,7 @@
 
 #include "publish.h"
 
-enum { WORDS = 32, START_MS = 20000, SHOWN_BYTES = 6000, CONFIGURATION = 78 };
+enum { WORDS = 32, START_MS = 20000, OUTPUT_MS = 60000, SHOWN_BYTES = 6000, CONFIGURATION = 78 };
 
 const char *rr_world_program;
 bool rr_world_full;
@@ -269,7 +269,7 @@ static bool reap(rr_child *child, int options)
     return child->pid == 0;
 }
 
-int rr_child_wait(rr_child *child, int within_ms)
+static int wait_end(rr_child *child, int within_ms)
 {
     long long until = rr_now_ms() + within_ms;
 
@@ -279,10 +279,17 @@ int rr_child_wait(rr_child *child, int within_ms)
         }
         rr_nap_ms(5);
     }
-    if (child->exit_code != 0 && child->exit_code != CONFIGURATION) {
+    return child->exit_code;
+}
+
+int rr_child_wait(rr_child *child, int within_ms)
+{
+    int code = wait_end(child, within_ms);
+
+    if (code != 0 && code != CONFIGURATION) {
         show_log(child); /* no test expects it */
     }
-    return child->exit_code;
+    return code;
 }
 
 int rr_child_stop(rr_child *child, int within_ms)
@@ -405,7 +412,10 @@ char *rr_world_output(rr_world *world, const char *const *words, int *exit_code)
     assert_true(out >= 0);
     child = spawn(world, words, out);
     close(out);
-    code = rr_child_wait(child, 60000);
+    code = wait_end(child, OUTPUT_MS);
+    if (code != 0 && exit_code == NULL) {
+        show_log(child);
+    }
     if (exit_code == NULL) {
         assert_int_equal(code, 0);
         world->child_count--; /* it is over, and has nothing to tell */

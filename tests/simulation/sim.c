@@ -135,8 +135,9 @@ bool rr_sim_strikes(rr_sim_fault fault)
 /* Half of the crashes wait for a call that is rare. */
 static void aim(void)
 {
-    static const rr_sim_call rare[] = {RR_SIM_source_progress, RR_SIM_source_release, RR_SIM_source_publish,
-                                       RR_SIM_source_replay,   RR_SIM_store_read_parts, RR_SIM_channel_send};
+    static const rr_sim_call rare[] = {RR_SIM_source_progress, RR_SIM_source_progress,  RR_SIM_source_release,
+                                       RR_SIM_source_publish,  RR_SIM_source_replay,    RR_SIM_store_read_parts,
+                                       RR_SIM_channel_send};
 
     sim->crash_call = rr_sim_chance(50) ? -1 : (int)rare[rr_sim_below(sizeof rare / sizeof *rare)];
     sim->crash_behind = (int)rr_sim_below(2);
@@ -150,6 +151,7 @@ static void arm(void)
             if (sim->triggers[k].fault == RR_SIM_CRASH) {
                 aim();
             }
+            sim->away_at_publish = sim->triggers[k].fault == RR_SIM_QUEUE_AWAY ? rr_sim_chance(30) : sim->away_at_publish;
         }
     }
 }
@@ -195,7 +197,7 @@ static void lose_sink(void)
     }
 }
 
-static void change_world(void)
+static void change_world(rr_sim_call call)
 {
     rr_sim_source *source = &sim->source;
 
@@ -210,8 +212,10 @@ static void change_world(void)
     if (rr_sim_strikes(RR_SIM_STORE_AWAY)) {
         sim->store.away_until_us = sim->time_us + 1000 * (1 + (int64_t)rr_sim_below(rr_sim_chance(30) ? 30000 : 4000));
     }
-    if (rr_sim_strikes(RR_SIM_QUEUE_AWAY)) {
-        source->away_until_us = sim->time_us + 1000 * (1 + (int64_t)rr_sim_below(rr_sim_chance(30) ? 30000 : 4000));
+    if ((!sim->away_at_publish || call == RR_SIM_source_publish) && rr_sim_strikes(RR_SIM_QUEUE_AWAY)) {
+        bool is_long = sim->away_at_publish || rr_sim_chance(20);
+
+        source->away_until_us = sim->time_us + 1000 * (1 + (int64_t)rr_sim_below(is_long ? 30000 : 4000));
     }
     if (rr_sim_strikes(RR_SIM_CHANNEL_AWAY)) {
         sim->channel_away_until_us = sim->time_us + 1000 * (1 + (int64_t)rr_sim_below(12000));
@@ -313,7 +317,7 @@ void rr_sim_before(rr_sim_call call)
     rr_sim_say("%s", rr_sim_call_word(call));
     point(call, 0);
     produce();
-    change_world();
+    change_world(call);
     if (rr_sim_strikes(RR_SIM_LEAVE)) {
         sim->running->stopped = true;
         atomic_store(&sim->running->stop, 1);
@@ -324,7 +328,7 @@ void rr_sim_before(rr_sim_call call)
 void rr_sim_after(rr_sim_call call)
 {
     point(call, 1);
-    change_world();
+    change_world(call);
     maybe_yield();
 }
 
@@ -400,7 +404,7 @@ static void one_life(void)
 static void start_life(rr_sim_engine *e)
 {
     e->alive = true;
-    e->stopped = e->cut = e->reading_again = e->fetched = false;
+    e->stopped = e->cut = e->reading_again = false;
     e->lives++;
     e->wake_us = sim->time_us;
     e->base_count = 0;

@@ -265,7 +265,7 @@ struct rr_channel {
     struct rr_sim_engine *engine;
 };
 
-/* What an engine saw of a unit when it decided: the write as of which it read. */
+/* What an engine saw of a unit when it decided its batch: the write as of which it read. */
 typedef struct rr_sim_base {
     rr_slice key;
     uint64_t at;
@@ -282,7 +282,6 @@ typedef struct rr_sim_engine {
     int64_t skew_us, wake_us, start_us;
     bool cut;           /* its connection to the store broke, and it does not know yet */
     bool reading_again; /* in a replay */
-    bool fetched;       /* since its last load */
     bool *in_hand, *done; /* per message; done: `ack: all`, handed to ack in this life */
     size_t held;        /* deliveries in hand */
     void *holds;        /* list of them */
@@ -324,6 +323,7 @@ typedef struct rr_sim {
     uint64_t crash_at;     /* a crash point, from 1; 0: none is planned */
     uint64_t fault_points; /* from here on nothing goes wrong */
     int crash_call, crash_behind; /* where the next crash is wanted; -1: anywhere */
+    bool away_at_publish;         /* the queue goes when the next dead letters come, and for long */
     bool calm;
     int64_t calm_us, resting_us; /* when it began; 0: not yet */
     rr_sim_trigger triggers[RR_SIM_TRIGGERS];

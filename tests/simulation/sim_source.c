@@ -203,6 +203,9 @@ static rr_status do_source_fetch(rr_source *source, rr_delivery *deliveries, siz
 
     *count = 0;
     e->reading_again = false;
+    if (e->held == 0) {
+        e->base_count = 0; /* what it looked at belongs to no batch */
+    }
     if (status == RR_OK) {
         send_some(e, sim->calm || sim->crash_at != 0 ? most : rr_sim_below((unsigned)most + 1));
         arrive(e, deliveries, most, count);
@@ -214,7 +217,6 @@ static rr_status do_source_fetch(rr_source *source, rr_delivery *deliveries, siz
     if (*count > 1 && rr_sim_strikes(RR_SIM_REORDER)) {
         shuffle(deliveries, *count);
     }
-    e->fetched = true;
     sim->took[RR_SIM_SECOND] = sim->took[RR_SIM_SECOND] || e->index == 1;
     return RR_OK;
 }
@@ -250,6 +252,7 @@ static rr_status do_source_ack(rr_source *source, const rr_delivery *deliveries,
         rr_sim_say("acknowledges %llu", (unsigned long long)deliveries[k].stream_sequence);
         drop(e, &deliveries[k]);
     }
+    e->base_count = 0;
     return status;
 }
 
@@ -277,6 +280,7 @@ static void do_source_release(rr_source *source, const rr_delivery *deliveries, 
         rr_sim_say("lets go of %llu", (unsigned long long)deliveries[k].stream_sequence);
         drop(source->engine, &deliveries[k]);
     }
+    source->engine->base_count = 0;
 }
 
 /* Its subject ends in the sequence; there is one of each. */

@@ -230,10 +230,6 @@ static rr_status do_store_load(rr_store *store, rr_load *loads, size_t count, rr
     rr_sim_engine *e = store->engine;
     rr_status status = away(store, error);
 
-    if (e->fetched) {
-        e->fetched = false;
-        e->base_count = 0;
-    }
     for (size_t k = 0; status == RR_OK && k < count; k++) {
         loads[k].error.status = RR_OK;
         loads[k].value = out(arena, current(loads[k].key));
