@@ -153,7 +153,7 @@ static rr_status serve(rr_opened *opened, const rr_args *args, rr_error *error)
     rr_live_totals totals = {0};
     rr_status status;
 
-    rr_log(RR_LOG_INFO, "running; contracts: %zu, sources: %zu", options.contract_count, options.source_count);
+    rr_log(RR_LOG_INFO, "running: contracts %zu, sources %zu", options.contract_count, options.source_count);
     status = rr_live_run(&options, &totals, error);
     say_totals(&totals);
     return status;
