@@ -41,6 +41,13 @@ static void report(void *context, rr_verify_finding finding, rr_slice key, rr_sl
     rr_buf_fini(&line);
 }
 
+static const char *why_not(const rr_verify_totals *totals)
+{
+    return totals->not_verifiable == 0 ? ""
+           : totals->covers_all        ? " (their retention is over)"
+                                       : " (the streams do not cover them whole)";
+}
+
 static rr_status verify_contract(rr_opened *opened, const rr_args *args, const rr_contract *contract, uint64_t *different,
                                  rr_error *error)
 {
@@ -60,9 +67,9 @@ static rr_status verify_contract(rr_opened *opened, const rr_args *args, const r
 
     if (status == RR_OK) {
         rr_log(RR_LOG_INFO, "%.*s: %" PRIu64 " records read, %" PRIu64 " cells equal, %" PRIu64 " differ, %" PRIu64
-                            " not verifiable (%s), %" PRIu64 " replaced",
+                            " not verifiable%s, %" PRIu64 " replaced",
                (int)contract->name.len, contract->name.data, totals.records, totals.equal, totals.different,
-               totals.not_verifiable, totals.covers_all ? "their retention is over" : "the streams do not cover them whole",
+               totals.not_verifiable, why_not(&totals),
                totals.repaired);
         *different += totals.different;
     }
