@@ -186,7 +186,7 @@ void rr_world_configure(rr_world *world, const char *name, const rr_setup *setup
     fclose(file);
     snprintf(path, RR_WORLD_PATH, "%s/%s.yaml", world->folder, name);
     file = create(path);
-    fprintf(file, "store: {url: \"%s/0\"", world->redis.url);
+    fprintf(file, "store: {url: \"%s/0\"", setup->redis_url == NULL ? world->redis.url : setup->redis_url);
     if (setup->redis_timeout_ms != 0) {
         fprintf(file, ", timeout: %dms", setup->redis_timeout_ms);
     }

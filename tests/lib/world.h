@@ -16,7 +16,7 @@
 
 #include "servers.h"
 
-enum { RR_WORLD_CHILDREN = 32, RR_WORLD_PATH = 160 };
+enum { RR_WORLD_CHILDREN = 256, RR_WORLD_PATH = 160 };
 
 typedef struct rr_child {
     pid_t pid;      /* 0: not running */
@@ -60,6 +60,7 @@ typedef struct rr_setup {
     const char *contracts;      /* YAML, the items of `contracts:` */
     const char *const *names;   /* of the contracts that are fed, each from `results.<name>`, ended by NULL */
     const char *nats_url;       /* NULL: the world's server */
+    const char *redis_url;      /* NULL: the world's server */
     const char *alerts;         /* NULL: [log] */
     const char *dead_letters;   /* NULL: dead */
     size_t batch, pulls;        /* 0: the program's own */

@@ -179,8 +179,9 @@ static void check_alerts(const rr_sim_engine *e, const rr_delivery *deliveries, 
 {
     rr_slice key = sim->source.messages[deliveries[first].stream_sequence - 1].key;
     const rr_sim_base *base = base_of(e, key);
-    /* It had the value at hand, and wrote nothing: then it is what is there, if nobody else writes. */
-    bool alone = sim->engines[1].lives == 0 && !sim->took[RR_SIM_UNKNOWN_LATE];
+    /* It had the value at hand, and wrote nothing: then it is what is there, if nobody else writes, nor a repair. */
+    bool alone = sim->engines[1].lives == 0 && !sim->took[RR_SIM_UNKNOWN_LATE] && !sim->took[RR_SIM_SINK_SUFFIX] &&
+                 !sim->took[RR_SIM_SINK_FLUSH];
     rr_unit unit;
 
     if ((base == NULL && !alone) || !read_unit(key, base == NULL ? sim->store.now : base->at, arena, &unit)) {

@@ -1,0 +1,556 @@
+/* Redis breaks in every way that it can: nothing is lost, nothing counts twice, and no record becomes a dead letter. */
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include <dirent.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "faults.h"
+#include "relay.h"
+
+enum { SOON_MS = 10000, PATH = 512 };
+
+static size_t load(void)
+{
+    return rr_world_scaled(1500, 15000);
+}
+
+static void ask(rr_run *run, const char *const *words)
+{
+    freeReplyObject(rr_redis_ask(run->world, words));
+}
+
+static void config_set(rr_run *run, const char *name, const char *value)
+{
+    ask(run, (const char *[]){"CONFIG", "SET", name, value, NULL});
+}
+
+static void come_back(rr_run *run, bool keep_data)
+{
+    assert_true(rr_server_restart(&run->world->redis, keep_data));
+    rr_redis_reconnect(run->world);
+}
+
+/* What came back must be what was lost, all of it, and the range must hold it. */
+static void assert_told(rr_run *run, uint64_t first_lost, uint64_t last_lost, uint64_t results)
+{
+    rr_notice notice = rr_run_notice(run, "sink_rolled_back");
+
+    assert_true(notice.there);
+    print_message("    lost %llu results of sequences %llu to %llu; told %llu of %llu to %llu\n",
+                  (unsigned long long)results, (unsigned long long)first_lost, (unsigned long long)last_lost,
+                  notice.lost, notice.from, notice.to);
+    assert_true(notice.from <= first_lost && notice.to >= last_lost);
+    if (results != 0) {
+        assert_int_equal(notice.lost, results);
+    }
+    assert_true(rr_child_has_said(run->program, "sink_rolled_back"));
+}
+
+/* ---- killed ---- */
+
+static void killed_while_it_keeps_a_log_nothing_is_missing(void **state)
+{
+    rr_run run;
+
+    rr_run_begin(&run, *state, NULL, false);
+    for (size_t k = 0; k < rr_world_scaled(3, 20); k++) {
+        rr_run_load(&run, load());
+        rr_nap_ms((long)rr_history_draw(&run.history, 60));
+        rr_server_kill(&run.world->redis);
+        rr_run_load(&run, 100);
+        come_back(&run, true);
+    }
+    rr_run_load(&run, load());
+    rr_run_end(&run);
+}
+
+static void killed_without_a_log_everything_comes_back(void **state)
+{
+    rr_run run;
+    uint64_t last;
+
+    rr_run_begin(&run, *state, NULL, true);
+    rr_run_load(&run, load());
+    rr_wait_settled(run.world, RR_SETTLE_MS);
+    last = rr_stream_last(run.world, "RESULTS");
+    rr_server_kill(&run.world->redis);
+    come_back(&run, false);
+    rr_run_wait_repaired(&run);
+    assert_told(&run, 1, last, last);
+    rr_run_load(&run, load());
+    rr_run_end(&run);
+}
+
+static void killed_without_a_log_under_load_everything_comes_back(void **state)
+{
+    rr_run run;
+
+    rr_run_begin(&run, *state, NULL, false);
+    for (size_t k = 0; k < rr_world_scaled(3, 20); k++) {
+        rr_run_load(&run, load());
+        rr_nap_ms((long)rr_history_draw(&run.history, 100));
+        rr_server_kill(&run.world->redis);
+        rr_run_load(&run, 100);
+        come_back(&run, false);
+    }
+    rr_run_load(&run, load());
+    rr_run_end(&run);
+}
+
+/* ---- the same process, without its data ---- */
+
+static void flushed_while_it_runs_everything_comes_back(void **state)
+{
+    rr_run run;
+    uint64_t last;
+
+    rr_run_begin(&run, *state, NULL, true);
+    rr_run_load(&run, load());
+    rr_wait_settled(run.world, RR_SETTLE_MS);
+    last = rr_stream_last(run.world, "RESULTS");
+    ask(&run, (const char *[]){"FLUSHALL", NULL});
+    rr_run_wait_repaired(&run);
+    assert_told(&run, 1, last, last);
+    rr_run_load(&run, load());
+    rr_run_end(&run);
+}
+
+static void flushed_under_load_everything_comes_back(void **state)
+{
+    rr_run run;
+
+    rr_run_begin(&run, *state, NULL, false);
+    for (size_t k = 0; k < rr_world_scaled(4, 30); k++) {
+        rr_run_load(&run, load());
+        rr_nap_ms((long)rr_history_draw(&run.history, 200));
+        ask(&run, (const char *[]){"FLUSHALL", NULL});
+        rr_run_load(&run, 100);
+    }
+    rr_run_end(&run);
+}
+
+/* ---- the log cut short ---- */
+
+/* The file that grows. */
+static void find_log(const rr_world *world, char *path)
+{
+    char folder[PATH / 2];
+    struct dirent *entry;
+    DIR *dir;
+
+    snprintf(folder, sizeof folder, "%s/data/appendonlydir", world->redis.folder);
+    dir = opendir(folder);
+    assert_non_null(dir);
+    path[0] = '\0';
+    while ((entry = readdir(dir)) != NULL) {
+        if (strstr(entry->d_name, ".incr.aof") != NULL) {
+            snprintf(path, PATH, "%s/%.200s", folder, entry->d_name);
+        }
+    }
+    closedir(dir);
+    assert_true(path[0] != '\0');
+}
+
+static off_t size_of(const char *path)
+{
+    struct stat status;
+
+    assert_int_equal(stat(path, &status), 0);
+    return status.st_size;
+}
+
+/* A known suffix of effects is gone, to the byte, and the checkpoint is the one from before it. */
+static void lose_suffix(rr_run *run, size_t count)
+{
+    char log[PATH];
+    uint64_t floor, last;
+    off_t size;
+
+    rr_wait_settled(run->world, RR_SETTLE_MS);
+    rr_run_wait_checkpoint(run);
+    floor = rr_run_floor(run);
+    find_log(run->world, log);
+    rr_nap_ms(50);
+    size = size_of(log);
+    rr_run_load(run, count);
+    rr_wait_settled(run->world, RR_SETTLE_MS);
+    last = rr_stream_last(run->world, "RESULTS");
+    assert_int_equal(last, floor + count);
+    rr_server_kill(&run->world->redis);
+    assert_true(size_of(log) > size + 17);
+    assert_int_equal(truncate(log, size + 17), 0); /* within a command */
+    come_back(run, true);
+    rr_run_wait_repaired(run);
+    assert_told(run, floor + 1, last, count);
+}
+
+static void its_log_cut_short_what_was_above_the_checkpoint_comes_back(void **state)
+{
+    rr_run run;
+
+    rr_run_begin(&run, *state, NULL, true);
+    for (size_t k = 0; k < rr_world_scaled(2, 10); k++) {
+        rr_run_load(&run, load());
+        lose_suffix(&run, 200 + rr_history_draw(&run.history, 400));
+    }
+    rr_run_end(&run);
+}
+
+/* The program is not there when it happens, and finds it when it comes. */
+static void its_log_cut_short_while_nobody_runs_it_comes_back(void **state)
+{
+    rr_run run;
+    char log[PATH];
+    uint64_t floor, last;
+    off_t size;
+
+    rr_run_begin(&run, *state, NULL, true);
+    rr_run_load(&run, load());
+    rr_wait_settled(run.world, RR_SETTLE_MS);
+    rr_run_wait_checkpoint(&run);
+    floor = rr_run_floor(&run);
+    find_log(run.world, log);
+    rr_nap_ms(50);
+    size = size_of(log);
+    rr_run_load(&run, 300);
+    rr_wait_settled(run.world, RR_SETTLE_MS);
+    last = rr_stream_last(run.world, "RESULTS");
+    assert_int_equal(rr_child_stop(run.program, RR_LEAVE_MS), 0);
+    rr_server_kill(&run.world->redis);
+    assert_int_equal(truncate(log, size), 0);
+    come_back(&run, true);
+    rr_run_again(&run);
+    rr_run_wait_repaired(&run);
+    assert_told(&run, floor + 1, last, 300);
+    rr_run_end(&run);
+}
+
+/* ---- another master ---- */
+
+static bool replica_is_up(rr_world *world, const void *context)
+{
+    redisReply *reply = rr_redis_ask(world, (const char *[]){"INFO", "replication", NULL});
+    bool up = strstr(reply->str, "master_link_status:up") != NULL;
+
+    (void)context;
+    freeReplyObject(reply);
+    return up;
+}
+
+/* A replica behind a relay of its own; asked through world->link while this is at work. */
+static void start_replica(rr_world *world, rr_server *replica, int master_port)
+{
+    rr_server master = world->redis;
+    char port[16];
+
+    assert_true(rr_server_start_redis(replica, (const char *[]){"--repl-diskless-sync-delay", "0", NULL}));
+    snprintf(port, sizeof port, "%d", master_port);
+    world->redis = *replica;
+    rr_redis_reconnect(world);
+    freeReplyObject(rr_redis_ask(world, (const char *[]){"REPLICAOF", "127.0.0.1", port, NULL}));
+    rr_wait(world, replica_is_up, NULL, SOON_MS, "the replica to follow");
+    world->redis = master;
+    rr_redis_reconnect(world);
+}
+
+/* lag: how many records the replica never hears of. */
+static void fail_over(void **state, size_t lag)
+{
+    rr_world *world = *state;
+    rr_relay *front = rr_relay_open(world->redis.port), *between = rr_relay_open(world->redis.port);
+    rr_setup setup = {0};
+    rr_server replica, master = world->redis;
+    char url[64];
+    uint64_t floor, last;
+    rr_run run;
+
+    freeReplyObject(rr_redis_ask(world, (const char *[]){"CONFIG", "SET", "repl-diskless-sync-delay", "0", NULL}));
+    start_replica(world, &replica, rr_relay_port(between));
+    snprintf(url, sizeof url, "redis://127.0.0.1:%d", rr_relay_port(front));
+    setup.redis_url = url;
+    rr_run_begin(&run, world, &setup, true);
+    rr_run_load(&run, load());
+    rr_wait_settled(world, RR_SETTLE_MS);
+    rr_run_wait_checkpoint(&run);
+    floor = rr_run_floor(&run);
+    rr_nap_ms(300); /* the replica has it all */
+    rr_relay_freeze(between, true);
+    if (lag != 0) {
+        rr_run_load(&run, lag);
+        rr_wait_settled(world, RR_SETTLE_MS);
+    }
+    last = rr_stream_last(world, "RESULTS");
+    rr_server_kill(&master);
+    rr_relay_close(between);
+
+    world->redis = replica;
+    rr_redis_reconnect(world);
+    ask(&run, (const char *[]){"REPLICAOF", "NO", "ONE", NULL});
+    rr_run_load(&run, 100);
+    rr_relay_lead_to(front, replica.port);
+    rr_relay_reset(front);
+    rr_run_wait_repaired(&run);
+    if (lag != 0) {
+        assert_told(&run, floor + 1, last, lag);
+    } else {
+        assert_false(rr_run_notice(&run, "sink_rolled_back").there);
+    }
+    rr_run_load(&run, load());
+    rr_run_end(&run);
+    rr_relay_close(front);
+    rr_server_fini(&master);
+}
+
+static void failed_over_to_a_replica_that_lagged_what_it_lacks_comes_back(void **state)
+{
+    fail_over(state, 350);
+}
+
+static void failed_over_to_a_replica_in_step_nothing_is_missing(void **state)
+{
+    fail_over(state, 0);
+}
+
+/* ---- it refuses ---- */
+
+static void refused_for_a_while(rr_run *run, const char *says)
+{
+    rr_run_load(run, load());
+    rr_child_wait_for(run->program, "the store cannot be reached", SOON_MS);
+    rr_child_wait_for(run->program, says, SOON_MS);
+    rr_nap_ms((long)rr_world_scaled(2500, 10000)); /* longer than ack_wait */
+    assert_int_equal(rr_stream_count(run->world, "DEAD"), 0);
+}
+
+static void over_its_memory_it_waits_and_goes_on(void **state)
+{
+    rr_run run;
+    char most[32];
+
+    rr_run_begin(&run, *state, NULL, false);
+    rr_run_load(&run, load());
+    rr_wait_settled(run.world, RR_SETTLE_MS);
+    snprintf(most, sizeof most, "%lld", rr_redis_info(run.world, "memory", "used_memory") - 100000);
+    config_set(&run, "maxmemory-policy", "noeviction");
+    config_set(&run, "maxmemory", most);
+    refused_for_a_while(&run, "OOM");
+    config_set(&run, "maxmemory", "0");
+    rr_child_wait_for(run.program, "the store is back", SOON_MS);
+    rr_run_end(&run);
+}
+
+/* The memory ends in the midst of a batch, so that some of it is stored and the rest is not. */
+static void full_in_the_midst_of_a_batch_it_waits_and_goes_on(void **state)
+{
+    rr_setup setup = {.batch = 1024};
+    rr_run run;
+    char most[32];
+
+    rr_run_begin(&run, *state, &setup, false);
+    rr_run_load(&run, load());
+    rr_wait_settled(run.world, RR_SETTLE_MS);
+    snprintf(most, sizeof most, "%lld", rr_redis_info(run.world, "memory", "used_memory") + 60000);
+    config_set(&run, "maxmemory", most);
+    refused_for_a_while(&run, "OOM");
+    config_set(&run, "maxmemory", "0");
+    rr_child_wait_for(run.program, "the store is back", SOON_MS);
+    rr_run_end(&run);
+}
+
+static void read_only_it_waits_and_goes_on(void **state)
+{
+    rr_run run;
+
+    rr_run_begin(&run, *state, NULL, false);
+    rr_run_load(&run, load());
+    rr_wait_settled(run.world, RR_SETTLE_MS);
+    ask(&run, (const char *[]){"REPLICAOF", "127.0.0.1", "1", NULL}); /* a master that is not there */
+    refused_for_a_while(&run, "READONLY");
+    ask(&run, (const char *[]){"REPLICAOF", "NO", "ONE", NULL});
+    rr_child_wait_for(run.program, "the store is back", SOON_MS);
+    rr_run_end(&run);
+}
+
+static void without_a_disk_to_write_to_it_waits_and_goes_on(void **state)
+{
+    rr_run run;
+
+    rr_run_begin(&run, *state, NULL, false);
+    rr_run_load(&run, load());
+    rr_wait_settled(run.world, RR_SETTLE_MS);
+    config_set(&run, "min-replicas-to-write", "1"); /* too few replicas: refused like a full disk */
+    refused_for_a_while(&run, "NOREPLICAS");
+    config_set(&run, "min-replicas-to-write", "0");
+    rr_child_wait_for(run.program, "the store is back", SOON_MS);
+    rr_run_end(&run);
+}
+
+/* ---- it forgets, or drops us ---- */
+
+static void its_functions_removed_they_come_back(void **state)
+{
+    rr_run run;
+
+    rr_run_begin(&run, *state, NULL, false);
+    for (size_t k = 0; k < rr_world_scaled(10, 100); k++) {
+        rr_run_load(&run, load() / 5);
+        ask(&run, (const char *[]){"FUNCTION", "FLUSH", NULL});
+    }
+    rr_run_end(&run);
+}
+
+static void its_connections_killed_again_and_again_it_goes_on(void **state)
+{
+    rr_run run;
+
+    rr_run_begin(&run, *state, NULL, false);
+    for (size_t k = 0; k < rr_world_scaled(10, 100); k++) {
+        rr_run_load(&run, load() / 5);
+        for (int n = 0; n < 5; n++) {
+            rr_nap_ms((long)rr_history_draw(&run.history, 15));
+            ask(&run, (const char *[]){"CLIENT", "KILL", "TYPE", "normal", NULL});
+        }
+    }
+    rr_run_end(&run);
+}
+
+/* ---- the way there ---- */
+
+typedef struct way {
+    rr_relay *relay;
+    rr_run run;
+} way;
+
+static void open_way(way *w, void **state, const rr_setup *setup)
+{
+    rr_world *world = *state;
+    rr_setup own = setup == NULL ? (rr_setup){0} : *setup;
+    char url[64];
+
+    w->relay = rr_relay_open(world->redis.port);
+    assert_non_null(w->relay);
+    snprintf(url, sizeof url, "redis://127.0.0.1:%d", rr_relay_port(w->relay));
+    own.redis_url = url;
+    rr_run_begin(&w->run, world, &own, false);
+}
+
+static void close_way(way *w)
+{
+    rr_run_end(&w->run);
+    rr_relay_close(w->relay);
+}
+
+/* Half a second each way: every answer takes a second. */
+static void answers_that_take_a_second_are_waited_for(void **state)
+{
+    rr_setup setup = {.batch = 1024};
+    way w;
+
+    open_way(&w, state, &setup);
+    rr_relay_delay(w.relay, 500);
+    rr_run_load(&w.run, load());
+    rr_nap_ms((long)rr_world_scaled(6000, 60000));
+    assert_false(rr_child_has_said(w.run.program, "the store cannot be reached"));
+    rr_relay_reset(w.relay); /* it must also come anew */
+    rr_run_load(&w.run, 300);
+    rr_wait_settled(w.run.world, RR_SETTLE_MS);
+    rr_relay_delay(w.relay, 0);
+    close_way(&w);
+}
+
+/* Beyond its patience nothing is believed; when it is quicker again it goes on. */
+static void answers_later_than_its_patience_are_not_taken_for_others(void **state)
+{
+    way w;
+
+    open_way(&w, state, NULL);
+    rr_run_load(&w.run, load());
+    rr_relay_delay(w.relay, 1200); /* there and back: 2.4 s, and it waits for 2 */
+    rr_run_load(&w.run, 300);
+    rr_child_wait_for(w.run.program, "timed out", SOON_MS);
+    rr_nap_ms((long)rr_world_scaled(4000, 30000));
+    rr_relay_delay(w.relay, 0);
+    close_way(&w);
+}
+
+static void bytes_that_come_one_by_one_are_put_together(void **state)
+{
+    way w;
+
+    open_way(&w, state, NULL);
+    rr_relay_chop(w.relay, true);
+    rr_run_load(&w.run, rr_world_scaled(500, 5000));
+    rr_wait_settled(w.run.world, RR_SETTLE_MS);
+    rr_relay_chop(w.relay, false);
+    close_way(&w);
+}
+
+static void connections_that_are_half_open_are_left(void **state)
+{
+    way w;
+
+    open_way(&w, state, NULL);
+    for (size_t k = 0; k < rr_world_scaled(2, 10); k++) {
+        rr_run_load(&w.run, load());
+        rr_nap_ms((long)rr_history_draw(&w.run.history, 50));
+        rr_relay_forget(w.relay);
+        rr_run_load(&w.run, 100);
+        rr_wait_settled(w.run.world, RR_SETTLE_MS);
+    }
+    close_way(&w);
+}
+
+static void connections_that_are_reset_again_and_again_are_made_anew(void **state)
+{
+    way w;
+
+    open_way(&w, state, NULL);
+    for (size_t k = 0; k < rr_world_scaled(20, 200); k++) {
+        rr_run_load(&w.run, load() / 10);
+        rr_nap_ms((long)rr_history_draw(&w.run.history, 40));
+        rr_relay_reset(w.relay);
+    }
+    close_way(&w);
+}
+
+#define LASTING(test) cmocka_unit_test_setup_teardown(test, rr_world_begin_lasting, rr_world_end)
+#define FLEETING(test) cmocka_unit_test_setup_teardown(test, rr_world_begin, rr_world_end)
+
+int main(int argc, char **argv)
+{
+    const struct CMUnitTest tests[] = {
+        LASTING(killed_while_it_keeps_a_log_nothing_is_missing),
+        FLEETING(killed_without_a_log_everything_comes_back),
+        FLEETING(killed_without_a_log_under_load_everything_comes_back),
+        FLEETING(flushed_while_it_runs_everything_comes_back),
+        FLEETING(flushed_under_load_everything_comes_back),
+        LASTING(its_log_cut_short_what_was_above_the_checkpoint_comes_back),
+        LASTING(its_log_cut_short_while_nobody_runs_it_comes_back),
+        FLEETING(failed_over_to_a_replica_that_lagged_what_it_lacks_comes_back),
+        FLEETING(failed_over_to_a_replica_in_step_nothing_is_missing),
+        FLEETING(over_its_memory_it_waits_and_goes_on),
+        FLEETING(full_in_the_midst_of_a_batch_it_waits_and_goes_on),
+        FLEETING(read_only_it_waits_and_goes_on),
+        FLEETING(without_a_disk_to_write_to_it_waits_and_goes_on),
+        FLEETING(its_functions_removed_they_come_back),
+        FLEETING(its_connections_killed_again_and_again_it_goes_on),
+        FLEETING(answers_that_take_a_second_are_waited_for),
+        FLEETING(answers_later_than_its_patience_are_not_taken_for_others),
+        FLEETING(bytes_that_come_one_by_one_are_put_together),
+        FLEETING(connections_that_are_half_open_are_left),
+        FLEETING(connections_that_are_reset_again_and_again_are_made_anew),
+    };
+    int code = rr_world_main(argc, argv);
+
+    return code != 0 ? code : cmocka_run_group_tests(tests, NULL, NULL);
+}
