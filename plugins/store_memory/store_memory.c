@@ -632,17 +632,46 @@ static rr_status memory_note_set(rr_store *store, rr_slice key, rr_slice expecte
     return memory_note_put(store, key, value, ttl_ms, error);
 }
 
+static bool begins_with(const rr_entry *entry, rr_slice prefix)
+{
+    return entry->name_len >= prefix.len && (prefix.len == 0 || memcmp(entry->name, prefix.data, prefix.len) == 0);
+}
+
 static rr_status memory_scan(rr_store *store, rr_slice prefix, bool (*each)(void *context, rr_slice key),
                              void *context, rr_error *error)
 {
     (void)error;
     for (size_t i = 0; i < rr_table_count(store->table); i++) {
         const rr_entry *entry = rr_table_at(store->table, i);
-        bool begins = entry->type == RR_ENTRY_VALUE && entry->name_len >= prefix.len &&
-                      (prefix.len == 0 || memcmp(entry->name, prefix.data, prefix.len) == 0);
 
-        if (begins && !each(context, rr_entry_name(entry))) {
+        if (entry->type == RR_ENTRY_VALUE && begins_with(entry, prefix) && !each(context, rr_entry_name(entry))) {
             break;
+        }
+    }
+    return RR_OK;
+}
+
+/* The entry stays, as all that were removed do; nothing of what it held. */
+static void empty(rr_entry *entry)
+{
+    for (size_t i = 0; entry->under != NULL && i < rr_table_count(entry->under); i++) {
+        rr_table_at(entry->under, i)->type = RR_ENTRY_NONE;
+    }
+    rr_log_free(entry->log);
+    entry->log = NULL;
+    entry->type = RR_ENTRY_NONE;
+}
+
+static rr_status memory_sweep(rr_store *store, rr_slice prefix, bool (*gone)(void *context, rr_slice key),
+                              void *context, uint64_t *removed, rr_error *error)
+{
+    (void)error;
+    for (size_t i = 0; i < rr_table_count(store->table); i++) {
+        rr_entry *entry = rr_table_at(store->table, i);
+
+        if (entry->type != RR_ENTRY_NONE && begins_with(entry, prefix) && gone(context, rr_entry_name(entry))) {
+            empty(entry);
+            ++*removed;
         }
     }
     return RR_OK;
@@ -682,5 +711,6 @@ const rr_store_ops rr_store_memory_ops = {
     .note_put = memory_note_put,
     .identity = memory_identity,
     .scan = memory_scan,
+    .sweep = memory_sweep,
     .survey = memory_survey,
 };

@@ -53,6 +53,13 @@ rr_status rr_link_odd(rr_link *link, const char *what, rr_error *error)
                         what);
 }
 
+/* Each question of the handshake has the whole time-out for its answer, and so has the op behind it: where an answer takes
+ * long, all of them together would never be in time, and the connection never made. */
+static void wait_anew(rr_link *link)
+{
+    link->deadline_ms = now_ms() + link->timeout_ms;
+}
+
 static rr_status wait_for(rr_link *link, short events, rr_error *error)
 {
     struct pollfd ready = {.fd = link->context->fd, .events = events};
@@ -196,8 +203,10 @@ rr_status rr_link_exchange(rr_link *link, redisReply **reply, rr_error *error)
 /* The same where an error is a failure. */
 static rr_status exchange(rr_link *link, redisReply **reply, rr_error *error)
 {
-    rr_status status = rr_link_exchange(link, reply, error);
+    rr_status status;
 
+    wait_anew(link);
+    status = rr_link_exchange(link, reply, error);
     if (status == RR_OK && (*reply)->type == REDIS_REPLY_ERROR) {
         status =
             rr_link_fail(link, may_pass(*reply) ? RR_UNAVAILABLE : RR_CONFIG, error, "%s", (*reply)->str);
@@ -294,8 +303,10 @@ static rr_status check_server(rr_link *link, rr_error *error)
 static rr_status load_functions(rr_link *link, rr_error *error)
 {
     redisReply *reply = NULL;
-    rr_status status = send_all(link, rr_buf_view(&link->functions.load), error);
+    rr_status status;
 
+    wait_anew(link);
+    status = send_all(link, rr_buf_view(&link->functions.load), error);
     status = status == RR_OK ? receive(link, &reply, error) : status;
     if (status == RR_OK && reply->type == REDIS_REPLY_ERROR && strstr(reply->str, "already exists") == NULL) {
         status = rr_link_fail(link, may_pass(reply) ? RR_UNAVAILABLE : RR_CONFIG, error,
@@ -304,6 +315,7 @@ static rr_status load_functions(rr_link *link, rr_error *error)
     if (reply != NULL) {
         freeReplyObject(reply);
     }
+    wait_anew(link);
     return status;
 }
 
@@ -417,7 +429,7 @@ rr_status rr_link_begin(rr_link *link, rr_error *error)
 {
     rr_status status = RR_OK;
 
-    link->deadline_ms = now_ms() + link->timeout_ms;
+    wait_anew(link);
     rr_buf_clear(&link->out);
     if (link->context == NULL) {
         status = connect_link(link, error);

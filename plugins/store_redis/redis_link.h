@@ -48,7 +48,8 @@ rr_status rr_link_open(rr_link *link, const char *url, const char *password, int
 void rr_link_close(rr_link *link);
 
 /* Begins an op: sets its deadline, empties `out`, and connects if need be: authentication, database, version, no
- * cluster, functions. UNAVAILABLE: no connection. CONFIG: this server will not do, and why. */
+ * cluster, functions; each of these, and the op after them, has a deadline of its own. UNAVAILABLE: no connection.
+ * CONFIG: this server will not do, and why. */
 rr_status rr_link_begin(rr_link *link, rr_error *error);
 
 /* Asks all flights in one go and takes their replies in order. Where the functions are gone they are loaded again and

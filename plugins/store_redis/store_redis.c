@@ -392,6 +392,8 @@ static rr_status redis_identity(rr_store *store, rr_store_identity *identity, rr
 
 typedef struct page {
     rr_store *store;
+    rr_slice pattern;
+    bool of_all_types; /* else only strings */
     rr_arena arena;
     char cursor[32];
     rr_slice *keys;
@@ -432,7 +434,7 @@ static void put_pattern(rr_buf *pattern, rr_slice prefix)
     rr_buf_char(pattern, '*');
 }
 
-static rr_status ask_page(rr_store *store, rr_slice pattern, page *at, rr_error *error)
+static rr_status ask_page(rr_store *store, page *at, rr_error *error)
 {
     rr_buf *out = &store->link.out;
     rr_status status = rr_link_begin(&store->link, error);
@@ -440,45 +442,113 @@ static rr_status ask_page(rr_store *store, rr_slice pattern, page *at, rr_error 
     if (status != RR_OK) {
         return status;
     }
-    rr_resp_command(out, 8);
+    rr_resp_command(out, at->of_all_types ? 6 : 8);
     rr_resp_text(out, "SCAN");
     rr_resp_text(out, at->cursor);
     rr_resp_text(out, "MATCH");
-    rr_resp_bytes(out, pattern);
+    rr_resp_bytes(out, at->pattern);
     rr_resp_text(out, "COUNT");
     rr_resp_text(out, "1000");
-    rr_resp_text(out, "TYPE");
-    rr_resp_text(out, "string");
+    if (!at->of_all_types) {
+        rr_resp_text(out, "TYPE");
+        rr_resp_text(out, "string");
+    }
     rr_arena_reset(&at->arena);
     return rr_link_ask_one(&store->link, take_page, at, error);
 }
 
-static bool each_key(const page *at, bool (*each)(void *context, rr_slice key), void *context)
+/* Walks page by page, until `use` says that it is enough. */
+static rr_status walk(page *at, rr_slice prefix, rr_status (*use)(page *at, void *context, bool *more, rr_error *error),
+                      void *context, rr_error *error)
 {
-    for (size_t i = 0; i < at->count; i++) {
-        if (!each(context, at->keys[i])) {
-            return false;
-        }
+    rr_buf pattern = {0};
+    bool more = true;
+    rr_status status;
+
+    put_pattern(&pattern, prefix);
+    at->pattern = rr_buf_view(&pattern);
+    rr_arena_init(&at->arena, 0);
+    do {
+        status = rr_buf_ok(&pattern) ? ask_page(at->store, at, error) : out_of_memory(error);
+        status = status == RR_OK ? use(at, context, &more, error) : status;
+    } while (status == RR_OK && more && strcmp(at->cursor, "0") != 0);
+    rr_arena_fini(&at->arena);
+    rr_buf_fini(&pattern);
+    return status;
+}
+
+typedef struct each_context {
+    bool (*each)(void *context, rr_slice key);
+    void *context;
+} each_context;
+
+static rr_status each_key(page *at, void *context, bool *more, rr_error *error)
+{
+    const each_context *given = context;
+
+    (void)error;
+    for (size_t i = 0; i < at->count && *more; i++) {
+        *more = given->each(given->context, at->keys[i]);
     }
-    return true;
+    return RR_OK;
 }
 
 static rr_status redis_scan(rr_store *store, rr_slice prefix, bool (*each)(void *context, rr_slice key),
                             void *context, rr_error *error)
 {
     page at = {.store = store, .cursor = "0"};
-    rr_buf pattern = {0};
+    each_context given = {each, context};
+
+    return walk(&at, prefix, each_key, &given, error);
+}
+
+typedef struct sweeping {
+    bool (*gone)(void *context, rr_slice key);
+    void *context;
+    uint64_t *removed;
+} sweeping;
+
+static rr_status take_removed(void *context, const rr_flight *flight, const redisReply *reply, rr_error *error)
+{
+    (void)flight;
+    (void)error;
+    *(uint64_t *)context += reply->type == REDIS_REPLY_INTEGER ? (uint64_t)reply->integer : 0;
+    return RR_OK;
+}
+
+/* UNLINK and not DEL: a cell may have millions of parts. */
+static rr_status unlink_gone(page *at, void *context, bool *more, rr_error *error)
+{
+    const sweeping *s = context;
+    rr_buf *out = &at->store->link.out;
+    size_t count = 0;
     rr_status status;
 
-    put_pattern(&pattern, prefix);
-    rr_arena_init(&at.arena, 0);
-    do {
-        status =
-            rr_buf_ok(&pattern) ? ask_page(store, rr_buf_view(&pattern), &at, error) : out_of_memory(error);
-    } while (status == RR_OK && each_key(&at, each, context) && strcmp(at.cursor, "0") != 0);
-    rr_arena_fini(&at.arena);
-    rr_buf_fini(&pattern);
-    return status;
+    (void)more;
+    for (size_t i = 0; i < at->count; i++) {
+        if (s->gone(s->context, at->keys[i])) {
+            at->keys[count++] = at->keys[i];
+        }
+    }
+    status = count == 0 ? RR_OK : rr_link_begin(&at->store->link, error);
+    if (status != RR_OK || count == 0) {
+        return status;
+    }
+    rr_resp_command(out, 1 + count);
+    rr_resp_text(out, "UNLINK");
+    for (size_t i = 0; i < count; i++) {
+        rr_resp_bytes(out, at->keys[i]);
+    }
+    return rr_link_ask_one(&at->store->link, take_removed, s->removed, error);
+}
+
+static rr_status redis_sweep(rr_store *store, rr_slice prefix, bool (*gone)(void *context, rr_slice key), void *context,
+                             uint64_t *removed, rr_error *error)
+{
+    page at = {.store = store, .cursor = "0", .of_all_types = true};
+    sweeping s = {gone, context, removed};
+
+    return walk(&at, prefix, unlink_gone, &s, error);
 }
 
 const rr_store_ops rr_store_redis_ops = {
@@ -495,5 +565,6 @@ const rr_store_ops rr_store_redis_ops = {
     .note_put = redis_note_put,
     .identity = redis_identity,
     .scan = redis_scan,
+    .sweep = redis_sweep,
     .survey = rr_redis_survey,
 };

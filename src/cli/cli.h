@@ -81,6 +81,7 @@ extern const rr_command rr_command_get;
 extern const rr_command rr_command_help;
 extern const rr_command rr_command_preflight;
 extern const rr_command rr_command_publish;
+extern const rr_command rr_command_rebuild;
 extern const rr_command rr_command_rewind;
 extern const rr_command rr_command_run;
 extern const rr_command rr_command_streams;

@@ -38,8 +38,9 @@ static rr_status get(rr_opened *opened, const rr_args *args, rr_error *error)
         }
     }
     status = rr_opened_store(opened, error);
+    status = status == RR_OK ? rr_opened_prefix(opened, error) : status;
     if (status == RR_OK) {
-        status = rr_cells_print(opened->store_ops, opened->store, rr_slice_of(opened->config.prefix), contract, &filter,
+        status = rr_cells_print(opened->store_ops, opened->store, rr_slice_of(opened->prefix), contract, &filter,
                                 &printed, error);
     }
     if (status == RR_OK && printed == 0) {

@@ -17,6 +17,7 @@ const rr_command *const rr_commands[] = {
     &rr_command_encode,
     &rr_command_verify,
     &rr_command_rewind,
+    &rr_command_rebuild,
     &rr_command_check,
     &rr_command_preflight,
     &rr_command_streams,

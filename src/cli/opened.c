@@ -51,7 +51,9 @@ rr_status rr_opened_read(rr_opened *opened, const rr_args *args, rr_error *error
     status = rr_config_load(rr_args_value(args, "config"), &opened->config, &problems);
     rr_problems_sort(&problems);
     rr_problems_print(&problems, &text);
-    fwrite(text.data, 1, text.len, stderr);
+    if (text.len != 0) {
+        fwrite(text.data, 1, text.len, stderr);
+    }
     if (status != RR_OK) {
         rr_problems_fail(&problems, error);
         if (error->status == RR_OK) {
@@ -89,6 +91,21 @@ static rr_status open_store(rr_opened *opened, rr_store **store, rr_error *error
 rr_status rr_opened_store(rr_opened *opened, rr_error *error)
 {
     return open_store(opened, &opened->store, error);
+}
+
+rr_status rr_opened_prefix(rr_opened *opened, rr_error *error)
+{
+    rr_arena arena;
+    rr_slice prefix;
+    uint64_t number;
+    rr_status status;
+
+    rr_arena_init(&arena, 0);
+    status = rr_generation_read(opened->store_ops, opened->store, rr_slice_of(opened->config.prefix), &arena, &prefix,
+                                &number, error);
+    snprintf(opened->prefix, sizeof opened->prefix, "%.*s", (int)prefix.len, prefix.len == 0 ? "" : prefix.data);
+    rr_arena_fini(&arena);
+    return status;
 }
 
 rr_status rr_opened_drain_store(rr_opened *opened, rr_error *error)

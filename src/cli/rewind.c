@@ -90,7 +90,7 @@ static rr_status ask(rewinding *r, uint64_t from, uint64_t to, rr_error *error)
 {
     rr_opened *o = &r->opened;
     rr_buf text = {0};
-    rr_slice key = rr_engine_key(rr_slice_of(o->config.prefix), "checkpoint", o->sources[r->source].name, &text, &r->arena);
+    rr_slice key = rr_engine_key(rr_slice_of(o->prefix), "checkpoint", o->sources[r->source].name, &text, &r->arena);
     rr_status status = RR_OK;
     bool done = false;
 
@@ -108,7 +108,7 @@ static rr_status ask(rewinding *r, uint64_t from, uint64_t to, rr_error *error)
             break;
         }
         rr_checkpoint_set_repair(&checkpoint, from, checkpoint.repairing && checkpoint.to > to ? checkpoint.to : to,
-                                 checkpoint.floor);
+                                 0);
         checkpoint.gap = false;
         snprintf(identity.incarnation, sizeof identity.incarnation, "%s", checkpoint.incarnation);
         rr_buf_clear(&text);
@@ -130,6 +130,7 @@ static rr_status rewind_source(rewinding *r, rr_error *error)
     rr_status status = find_source(r, error);
 
     status = status == RR_OK ? rr_opened_store(&r->opened, error) : status;
+    status = status == RR_OK ? rr_opened_prefix(&r->opened, error) : status;
     status = status == RR_OK ? rr_opened_reader(&r->opened, r->source, error) : status;
     if (status != RR_OK) {
         return status;

@@ -67,6 +67,12 @@ static rr_status open_store(rr_opened *opened, size_t which, rr_error *error)
     return rr_opened_store(opened, error);
 }
 
+static rr_status ask_prefix(rr_opened *opened, size_t which, rr_error *error)
+{
+    (void)which;
+    return rr_opened_prefix(opened, error);
+}
+
 static rr_status open_drain_store(rr_opened *opened, size_t which, rr_error *error)
 {
     (void)which;
@@ -130,13 +136,15 @@ static void say_totals(const rr_live_totals *totals)
     rr_buf_fini(&text);
 }
 
-static rr_status serve(rr_opened *opened, const rr_args *args, rr_error *error)
+/* accept: contracts of another text are taken. moved: a rebuild has switched to another generation meanwhile. */
+static rr_status serve(rr_opened *opened, const rr_args *args, bool accept, bool *moved, rr_error *error)
 {
     bool observe = rr_args_flag(args, "observe");
     rr_live_options options = {.store_ops = opened->store_ops,
                                .store = opened->store,
                                .drain_store = opened->drain_store,
-                               .prefix = rr_slice_of(opened->config.prefix),
+                               .prefix = rr_slice_of(opened->prefix),
+                               .base_prefix = rr_slice_of(observe ? "" : opened->config.prefix),
                                .sources = opened->sources,
                                .source_count = opened->config.source_count,
                                .contracts = opened->contracts,
@@ -144,7 +152,7 @@ static rr_status serve(rr_opened *opened, const rr_args *args, rr_error *error)
                                .channels = opened->channels,
                                .channel_count = observe ? 0 : opened->config.channel_count,
                                .observe = observe,
-                               .accept_contracts = rr_args_flag(args, "accept-contracts"),
+                               .accept_contracts = accept,
                                .until_idle = rr_args_flag(args, "until-idle"),
                                .drain_timeout_ms = opened->config.drain_timeout_ms,
                                .stop = &stop,
@@ -156,6 +164,26 @@ static rr_status serve(rr_opened *opened, const rr_args *args, rr_error *error)
     rr_log(RR_LOG_INFO, "running: contracts %zu, sources %zu", options.contract_count, options.source_count);
     status = rr_live_run(&options, &totals, error);
     say_totals(&totals);
+    *moved = totals.moved;
+    return status;
+}
+
+/* Goes on where a rebuild has switched readers to. It never accepts the contracts there: they are the newer ones. */
+static rr_status serve_generations(rr_opened *opened, const rr_args *args, rr_error *error)
+{
+    bool accept = rr_args_flag(args, "accept-contracts"), moved = false;
+    rr_status status;
+
+    do {
+        status = patiently(opened, ask_prefix, 0, error);
+        if (status == RR_OK && moved) {
+            rr_log(RR_LOG_INFO, "the results were rebuilt; going on with prefix %s", opened->prefix);
+        }
+        status = status == RR_OK ? serve(opened, args, accept, &moved, error)
+                 : atomic_load(&stop) != 0 ? RR_OK
+                                           : status;
+        accept = false;
+    } while (status == RR_OK && moved && atomic_load(&stop) == 0);
     return status;
 }
 
@@ -170,7 +198,7 @@ static int run(const rr_args *args)
         status = open_all(&opened, rr_args_flag(args, "observe"), &error);
     }
     if (status == RR_OK) {
-        status = serve(&opened, args, &error);
+        status = serve_generations(&opened, args, &error);
     } else if (atomic_load(&stop) != 0) {
         status = RR_OK; /* told to leave while waiting for a server */
     }

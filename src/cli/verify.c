@@ -55,7 +55,7 @@ static rr_status verify_contract(rr_opened *opened, const rr_args *args, const r
                                  .store_ops = opened->store_ops,
                                  .store = opened->store,
                                  .memory_ops = rr_ports_store("memory:", error),
-                                 .prefix = rr_slice_of(opened->config.prefix),
+                                 .prefix = rr_slice_of(opened->prefix),
                                  .sources = opened->sources,
                                  .source_count = opened->config.source_count,
                                  .repair = rr_args_flag(args, "repair"),
@@ -76,6 +76,20 @@ static rr_status verify_contract(rr_opened *opened, const rr_args *args, const r
     return status;
 }
 
+/* What was compared may have been dropped in the middle. */
+static rr_status still_in_force(rr_opened *opened, rr_error *error)
+{
+    char before[RR_GENERATION_PREFIX_MAX];
+    rr_status status;
+
+    memcpy(before, opened->prefix, sizeof before);
+    status = rr_opened_prefix(opened, error);
+    return status != RR_OK || strcmp(before, opened->prefix) == 0
+               ? status
+               : rr_fail(error, RR_UNAVAILABLE, "a rebuild switched from prefix %s to %s meanwhile; verify again", before,
+                         opened->prefix);
+}
+
 static rr_status verify_all(rr_opened *opened, const rr_args *args, uint64_t *different, rr_error *error)
 {
     const char *name = rr_args_value(args, "contract");
@@ -84,6 +98,7 @@ static rr_status verify_all(rr_opened *opened, const rr_args *args, uint64_t *di
     if (name != NULL && rr_contracts_find(&opened->config.contracts, rr_slice_of(name)) == NULL) {
         return rr_fail(error, RR_USAGE, "the configuration has no contract named '%s'", name);
     }
+    status = status == RR_OK ? rr_opened_prefix(opened, error) : status;
     for (size_t k = 0; k < opened->config.source_count && status == RR_OK; k++) {
         status = rr_opened_reader(opened, k, error);
     }
@@ -94,7 +109,7 @@ static rr_status verify_all(rr_opened *opened, const rr_args *args, uint64_t *di
             status = verify_contract(opened, args, contract, different, error);
         }
     }
-    return status;
+    return status == RR_OK ? still_in_force(opened, error) : status;
 }
 
 static int run(const rr_args *args)

@@ -23,8 +23,8 @@ void rr_checkpoint_write(rr_buf *out, const rr_checkpoint *c)
     rr_buf_text(out, ",\"repair\":");
     if (c->repairing) {
         rr_buf_format(out, "{\"first\":%" PRIu64 ",\"from\":%" PRIu64 ",\"to\":%" PRIu64 ",\"acked\":%" PRIu64
-                           ",\"found_lost\":%" PRIu64 "}",
-                      c->first, c->from, c->to, c->acked, c->found_lost);
+                           ",\"found_lost\":%" PRIu64 ",\"begun\":%" PRIu64 ",\"uncertain\":%d}",
+                      c->first, c->from, c->to, c->acked, c->found_lost, c->begun, c->uncertain);
     } else {
         rr_buf_text(out, "null");
     }
@@ -59,7 +59,7 @@ static bool read_tree(yajl_val tree, rr_arena *arena, rr_checkpoint *c)
 {
     const char *stream = read_text(tree, "stream"), *consumer = read_text(tree, "consumer");
     const char *incarnation = read_text(tree, "incarnation"), *digest = read_text(tree, "digest");
-    uint64_t created = 0;
+    uint64_t created = 0, uncertain = 0;
 
     if (stream == NULL || consumer == NULL || incarnation == NULL ||
         strlen(incarnation) >= sizeof c->incarnation || !read_u64(tree, NULL, "floor", &c->floor) ||
@@ -77,6 +77,9 @@ static bool read_tree(yajl_val tree, rr_arena *arena, rr_checkpoint *c)
                    read_u64(tree, "repair", "first", &c->first);
     read_u64(tree, "repair", "acked", &c->acked);
     read_u64(tree, "repair", "found_lost", &c->found_lost);
+    read_u64(tree, "repair", "begun", &c->begun);
+    read_u64(tree, "repair", "uncertain", &uncertain);
+    c->uncertain = uncertain != 0;
     c->gap = read_u64(tree, "gap", "from", &c->gap_from) && read_u64(tree, "gap", "to", &c->gap_to);
     return true;
 }
@@ -105,7 +108,8 @@ void rr_checkpoint_set_repair(rr_checkpoint *c, uint64_t from, uint64_t to, uint
     c->first = c->from = from;
     c->to = to;
     c->acked = acked;
-    c->found_lost = 0;
+    c->found_lost = c->begun = 0;
+    c->uncertain = false;
 }
 
 /* What the stream no longer has cannot be read again. */
@@ -133,9 +137,19 @@ rr_checkpoint_finding rr_checkpoint_advance(rr_checkpoint *c, bool known, const 
     }
     if (!known) {
         c->created_at_us = info->created_at_us;
-        if (info->ack_floor != 0) {
+        /* What was delivered may have been acknowledged, also above the floor. */
+        if (info->delivered != 0) {
             finding = RR_CHECKPOINT_NEVER_WRITTEN;
-            rr_checkpoint_set_repair(c, info->first_sequence, info->delivered, info->ack_floor);
+            rr_checkpoint_set_repair(c, info->first_sequence, info->delivered, info->delivered);
+        }
+    } else if (c->incarnation[0] == '\0') {
+        /* Nothing is lost here, so nothing counts as lost. A rewind asked for meanwhile is not forgotten. */
+        uint64_t from = c->repairing && c->from <= c->floor ? c->from : c->floor + 1;
+        uint64_t to = c->repairing && c->to > info->delivered ? c->to : info->delivered;
+
+        if (to >= from) {
+            finding = RR_CHECKPOINT_REBUILT;
+            rr_checkpoint_set_repair(c, from, to, 0);
         }
     } else if (strcmp(c->incarnation, incarnation) != 0) {
         /* Equality of a floor is evidence of nothing: what was written above it may be gone. */
@@ -143,7 +157,7 @@ rr_checkpoint_finding rr_checkpoint_advance(rr_checkpoint *c, bool known, const 
 
         if (to > c->floor) {
             finding = RR_CHECKPOINT_STORE_CHANGED;
-            rr_checkpoint_set_repair(c, c->floor + 1, to, info->ack_floor);
+            rr_checkpoint_set_repair(c, c->floor + 1, to, to);
         }
     } else if (!c->repairing && info->ack_floor > c->floor) {
         c->floor = info->ack_floor;

@@ -21,11 +21,13 @@ typedef struct rr_checkpoint {
     uint64_t floor;        /* effects up to this stream sequence are in the store */
     uint64_t digest_of;    /* the sequence that the digest is of; 0: none */
     uint64_t digest;
-    char incarnation[128];
+    char incarnation[128]; /* empty: a rebuild wrote it, and nobody has worked with it yet */
     bool repairing;
     uint64_t first, from, to; /* the range being read again: from its beginning, what is still to do, its end */
-    uint64_t acked;           /* up to here it was acknowledged when the repair was set: what is gone here was lost */
+    uint64_t acked;           /* up to here it may have been acknowledged: what is not there was lost */
     uint64_t found_lost;      /* results that turned out to be gone, so far */
+    uint64_t begun;           /* a slice up to here was begun; 0: none */
+    bool uncertain;           /* one was begun twice: what the first reader brought back is not in found_lost */
     bool gap;                 /* what was lost and is no longer in the stream */
     uint64_t gap_from, gap_to;
 } rr_checkpoint;
@@ -40,7 +42,9 @@ bool rr_checkpoint_read(rr_slice json, rr_arena *arena, rr_checkpoint *checkpoin
 typedef enum rr_checkpoint_finding {
     RR_CHECKPOINT_FINE,
     RR_CHECKPOINT_STORE_CHANGED,      /* repair was set */
-    RR_CHECKPOINT_NEVER_WRITTEN,      /* there was none, but the consumer has acknowledged: repair was set */
+    RR_CHECKPOINT_NEVER_WRITTEN,      /* there was none, but the consumer has delivered: repair was set */
+    RR_CHECKPOINT_REBUILT,            /* what was delivered while a rebuild ended may be known to the generation before
+                                       * alone: repair was set */
     RR_CHECKPOINT_SOURCE_ROLLED_BACK, /* the stream's end is below the floor */
     RR_CHECKPOINT_SOURCE_REMADE       /* the stream was made anew */
 } rr_checkpoint_finding;

@@ -8,13 +8,59 @@
 
 #include "admit.h"
 #include "decision.h"
+#include "generation.h"
 #include "time.h"
 
-enum { TICK_US = 1000000, STATUS_TTL_MS = 60000, REPAIR_SLICE = 20000 };
+enum { TICK_US = 1000000, STATUS_TTL_MS = 60000, REPAIR_SLICE = 20000, PAUSED_LOOK_MS = 100 };
 
 static rr_slice own_key(live *l, const char *kind, rr_slice name)
 {
     return rr_engine_key(l->options->prefix, kind, name, &l->text, &l->tick_arena);
+}
+
+/* ---- generations ---- */
+
+static rr_status read_note(live *l, const char *kind, rr_slice *value, rr_error *error)
+{
+    rr_buf key = {0};
+    rr_status status;
+
+    rr_generation_key(&key, l->options->base_prefix, kind);
+    rr_arena_reset(&l->note_arena);
+    status = rr_buf_ok(&key)
+                 ? l->options->store_ops->note_get(l->options->store, rr_buf_view(&key), &l->note_arena, value, error)
+                 : rr_fail(error, RR_MEMORY, "memory ran out");
+    rr_buf_fini(&key);
+    return status;
+}
+
+rr_status rr_keeper_in_force(live *l, rr_error *error)
+{
+    rr_slice prefix = {NULL, 0};
+    rr_status status = l->options->base_prefix.len == 0 ? RR_OK : read_note(l, "generation", &prefix, error);
+
+    if (status == RR_OK && l->options->base_prefix.len != 0) {
+        prefix = prefix.len == 0 ? l->options->base_prefix : prefix;
+        atomic_store(&l->moved, !rr_slice_equal(prefix, l->options->prefix));
+    }
+    return status;
+}
+
+/* While a switch is under way nothing is begun, so that no reader sees a result in the old generation that is not in the
+ * new one yet. Nothing is waited for without end: the note goes by itself. */
+static rr_status wait_for_switch(live *l, rr_error *error)
+{
+    rr_slice paused = {NULL, 0};
+    rr_status status = l->options->base_prefix.len == 0 ? RR_OK : read_note(l, "pause", &paused, error);
+
+    if (status == RR_OK && paused.len != 0) {
+        rr_live_talk(l, RR_TALK_INFO, "a rebuild is about to switch readers over: waiting for it");
+    }
+    while (status == RR_OK && paused.len != 0 && atomic_load(l->options->stop) == 0) {
+        rr_live_pause(l, PAUSED_LOOK_MS);
+        status = read_note(l, "pause", &paused, error);
+    }
+    return status == RR_OK ? rr_keeper_in_force(l, error) : status;
 }
 
 /* Two processes with different texts of one contract must notice. */
@@ -242,8 +288,14 @@ static rr_status say_finding(live *l, size_t k, rr_checkpoint_finding finding, c
         rr_live_talk(l, RR_TALK_WARNING, "source %.*s: %s; reading sequences %" PRIu64 " to %" PRIu64 " again",
                      (int)l->options->sources[k].name.len, l->options->sources[k].name.data,
                      finding == RR_CHECKPOINT_STORE_CHANGED ? "the store is another one than before"
-                                                            : "the store has no checkpoint, but the consumer has acknowledged",
+                                                            : "the store has no checkpoint, but the consumer has delivered",
                      now->from, now->to);
+    }
+    if (finding == RR_CHECKPOINT_REBUILT) {
+        rr_live_talk(l, RR_TALK_INFO,
+                     "source %.*s: reading sequences %" PRIu64 " to %" PRIu64
+                     " again, which may have been delivered while the results were rebuilt",
+                     (int)l->options->sources[k].name.len, l->options->sources[k].name.data, now->from, now->to);
     }
     if (now->gap && (!before->gap || before->gap_to != now->gap_to)) {
         return raise_format(l, RR_ALERT_UNREPAIRABLE_GAP, k, error,
@@ -350,21 +402,48 @@ static rr_status end_repair(live *l, size_t k, const rr_checkpoint *c, rr_error 
 {
     rr_live_talk(l, RR_TALK_INFO, "source %.*s: sequences %" PRIu64 " to %" PRIu64 " were read again",
                  (int)l->options->sources[k].name.len, l->options->sources[k].name.data, c->first, c->to);
-    return c->found_lost == 0 ? RR_OK
-                              : raise_format(l, RR_ALERT_SINK_ROLLED_BACK, k, error,
-                                             "the store had lost %" PRIu64 " results of sequences %" PRIu64 " to %" PRIu64
-                                             "; they were read again and are back",
-                                             c->found_lost, c->first, c->to);
+    if (c->found_lost == 0 && (!c->uncertain || c->acked == 0)) {
+        return RR_OK;
+    }
+    return raise_format(l, RR_ALERT_SINK_ROLLED_BACK, k, error,
+                        "the store had lost %s%" PRIu64 " results of sequences %" PRIu64 " to %" PRIu64
+                        "; they were read again and are back",
+                        c->uncertain ? "at least " : "", c->found_lost, c->first, c->to);
+}
+
+/* Says in the checkpoint that the slice is begun: what its reader brings back and cannot count any more, because it
+ * dies or is cut off, is not passed over in silence. *mine: nobody else changed the checkpoint. */
+static rr_status begin_slice(live *l, size_t k, rr_slice *held, rr_checkpoint *c, uint64_t upto, bool *mine,
+                             rr_error *error)
+{
+    rr_status status;
+
+    c->uncertain |= c->begun >= c->from;
+    c->begun = upto;
+    status = write_checkpoint(l, k, *held, c, mine, error);
+    *held = rr_arena_copy(&l->tick_arena, rr_buf_view(&l->text));
+    return status;
+}
+
+static rr_status read_slice(live *l, size_t k, const rr_checkpoint *c, uint64_t upto, uint64_t *lost, rr_error *error)
+{
+    const rr_live_source *source = &l->options->sources[k];
+    slice_read read = {.l = l, .source = k, .acked = c->acked, .error = error};
+    rr_status status = source->ops->replay(source->source, c->from, upto, read_again, &read, error);
+
+    if (status == RR_OK && read.status == RR_OK && read.count != 0) {
+        decide_slice(&read);
+    }
+    *lost = read.lost;
+    return status == RR_OK ? read.status : status;
 }
 
 static rr_status repair_slice(live *l, size_t k, rr_error *error)
 {
-    const rr_live_source *source = &l->options->sources[k];
-    slice_read read = {.l = l, .source = k, .error = error};
     rr_checkpoint c;
     rr_slice held = {NULL, 0};
-    uint64_t upto;
-    bool done;
+    uint64_t upto, lost = 0;
+    bool mine = false;
     rr_status status;
 
     rr_arena_reset(&l->tick_arena);
@@ -374,26 +453,25 @@ static rr_status repair_slice(live *l, size_t k, rr_error *error)
     if (status != RR_OK || !c.repairing) {
         return status;
     }
-    read.acked = c.acked;
     upto = c.to - c.from < REPAIR_SLICE ? c.to : c.from + REPAIR_SLICE - 1;
-    status = source->ops->replay(source->source, c.from, upto, read_again, &read, error);
-    if (status == RR_OK && read.status == RR_OK && read.count != 0) {
-        decide_slice(&read);
+    status = begin_slice(l, k, &held, &c, upto, &mine, error);
+    if (status == RR_OK && mine) {
+        status = read_slice(l, k, &c, upto, &lost, error);
     }
-    status = status == RR_OK ? read.status : status;
-    if (status != RR_OK || atomic_load(l->options->stop) != 0) {
+    if (status != RR_OK || !mine || atomic_load(l->options->stop) != 0) {
         return status;
     }
     c.from = upto + 1;
-    c.found_lost += read.lost;
+    c.begun = 0;
+    c.found_lost += lost;
     if (c.from > c.to) {
         status = end_repair(l, k, &c, error);
         c.repairing = false;
     }
     if (status == RR_OK) {
-        status = write_checkpoint(l, k, held, &c, &done, error);
+        status = write_checkpoint(l, k, held, &c, &mine, error);
     }
-    if (status == RR_OK && done) {
+    if (status == RR_OK && mine) {
         l->reached[k].checkpoint = c;
     }
     return status;
@@ -428,16 +506,27 @@ static rr_status all_halted(const live *l, rr_error *error)
     return rr_fail(error, RR_CONFIG, "every source was rolled back or made anew: there is nothing to read (see above)");
 }
 
+bool rr_keeper_due(const live *l)
+{
+    int64_t left_us = l->next_tick_us - l->options->now_us();
+
+    return left_us <= 0 || left_us > TICK_US; /* more than a tick: the clock was set back */
+}
+
 rr_status rr_keeper_tick(live *l, rr_error *error)
 {
     rr_status status;
 
-    if (l->options->observe || l->options->now_us() < l->next_tick_us) {
+    if (l->options->observe || !rr_keeper_due(l)) {
         return RR_OK;
     }
     l->next_tick_us = l->options->now_us() + TICK_US;
     rr_arena_reset(&l->tick_arena);
-    status = rr_keeper_check_contracts(l, false, error);
+    status = wait_for_switch(l, error);
+    if (status == RR_OK && atomic_load(&l->moved)) {
+        return RR_OK; /* what is below our prefix is nobody's any more */
+    }
+    status = status == RR_OK ? rr_keeper_check_contracts(l, false, error) : status;
     for (size_t k = 0; k < l->options->source_count && status == RR_OK; k++) {
         status = l->reached[k].halted ? RR_OK : keep_checkpoint(l, k, error);
         l->reached[k].away = status == RR_UNAVAILABLE;

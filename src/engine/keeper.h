@@ -47,6 +47,8 @@ typedef struct live {
     atomic_int down;        /* how many servers are away */
     atomic_ulong outages;
     atomic_bool leaving;
+    atomic_bool moved; /* another generation of the prefix is in force: nothing more is acknowledged here */
+    rr_arena note_arena; /* of whoever uses the store at the moment */
     char drainer[64];
     /* the worker; guarded by the lock */
     bool working;
@@ -59,8 +61,19 @@ typedef struct live {
 
 void rr_live_talk(const live *l, rr_talk level, const char *format, ...) __attribute__((format(printf, 3, 4)));
 
+/* How the loop waits. */
+void rr_live_pause(const live *l, int ms);
+
 /* A contract of another text was stored: CONFIG. accept: it is replaced. */
 rr_status rr_keeper_check_contracts(live *l, bool accept, rr_error *error);
+
+/* Is our prefix still in force? Sets l->moved if not. Asked after each batch, before its acknowledgement: what is
+ * acknowledged here was then delivered before the switch, and who goes on with the next generation reads again all that
+ * was delivered by then. */
+rr_status rr_keeper_in_force(live *l, rr_error *error);
+
+/* True if a second is over since the last tick, or the clock was set. */
+bool rr_keeper_due(const live *l);
 
 /* What is due each second. Outages are no error here. CONFIG: it cannot go on. */
 rr_status rr_keeper_tick(live *l, rr_error *error);

@@ -52,7 +52,7 @@ static rr_status no_memory(rr_error *error)
     return rr_fail(error, RR_MEMORY, "memory ran out");
 }
 
-static void pause_ms(const live *l, int ms)
+void rr_live_pause(const live *l, int ms)
 {
     struct timespec wait = {ms / 1000, ms % 1000 * 1000000L};
 
@@ -92,7 +92,7 @@ static bool wait_out(const live *l, int *pause)
     if (stopping(l)) {
         return false;
     }
-    pause_ms(l, *pause);
+    rr_live_pause(l, *pause);
     *pause = *pause * 2 > PAUSE_MAX_MS ? PAUSE_MAX_MS : *pause * 2;
     return !stopping(l);
 }
@@ -109,6 +109,15 @@ static bool same_store(live *l)
            strcmp(identity.incarnation, l->incarnation) == 0;
 }
 
+/* Who observes stores nothing, and has no generations. */
+static rr_status check_in_force(live *l, bool *left, rr_error *error)
+{
+    rr_status status = rr_keeper_in_force(l, error);
+
+    *left = status == RR_OK && atomic_load(&l->moved);
+    return status;
+}
+
 static rr_status decide(live *l, rr_item *items, size_t count, bool *left, rr_error *error)
 {
     int pause = PAUSE_MIN_MS;
@@ -117,6 +126,7 @@ static rr_status decide(live *l, rr_item *items, size_t count, bool *left, rr_er
 
     while (status == RR_OK) {
         status = rr_batch_step(l->batch, l->options->now_us(), error);
+        status = status == RR_OK ? check_in_force(l, left, error) : status;
         if (status != RR_UNAVAILABLE && status != RR_REFUSED_BY_SERVER) {
             break;
         }
@@ -179,7 +189,9 @@ static void signal_progress(live *l, const rr_live_slot *slot, int64_t *told_us)
 {
     const rr_live_source *source = &l->options->sources[slot->source];
 
-    if (l->options->now_us() - *told_us > PROGRESS_US) {
+    int64_t since_us = l->options->now_us() - *told_us;
+
+    if (since_us > PROGRESS_US || since_us < 0) {
         source->ops->progress(source->source, slot->deliveries, slot->count, NULL);
         *told_us = l->options->now_us();
     }
@@ -418,7 +430,7 @@ static void *hand_out(void *context)
             break;
         }
         for (int waited = 0; waited < pause && !stopping(l) && !atomic_load(&l->leaving); waited += 50) {
-            pause_ms(l, 50);
+            rr_live_pause(l, 50);
         }
     }
     rr_arena_fini(&arena);
@@ -518,7 +530,7 @@ static rr_status between(live *l, bool idle, bool *repairing, rr_error *error)
 {
     rr_status status = rr_keeper_tick(l, error);
 
-    if (status == RR_OK) {
+    if (status == RR_OK && !atomic_load(&l->moved)) {
         status = rr_keeper_repair(l, repairing, error);
     }
     if (status == RR_OK && l->options->drain_store == NULL && idle) {
@@ -537,11 +549,11 @@ static rr_status loop(live *l, rr_error *error)
     bool idle = false, repairing = false;
     rr_error ignored = {0};
 
-    while (status == RR_OK && !stopping(l)) {
+    while (status == RR_OK && !stopping(l) && !atomic_load(&l->moved)) {
         size_t before = l->totals->deliveries;
 
         status = turn(l, down, &idle, error);
-        if (status == RR_OK && (l->totals->deliveries == before || repairing || l->options->now_us() >= l->next_tick_us)) {
+        if (status == RR_OK && (l->totals->deliveries == before || repairing || rr_keeper_due(l))) {
             status = collect(l, error);
             status = status == RR_OK ? between(l, idle, &repairing, error) : status;
         }
@@ -620,7 +632,7 @@ static rr_status observe(live *l, rr_error *error)
             break;
         }
         if (idle) {
-            pause_ms(l, 200);
+            rr_live_pause(l, 200);
         }
     }
     return status;
@@ -672,6 +684,7 @@ static void leave(live *l)
     }
     l->totals->batch = *rr_batch_totals(l->batch);
     l->totals->outages = atomic_load(&l->outages);
+    l->totals->moved = atomic_load(&l->moved);
 }
 
 static void fini(live *l)
@@ -679,6 +692,7 @@ static void fini(live *l)
     rr_batch_free(l->batch);
     rr_batch_free(l->repair_batch);
     rr_arena_fini(&l->tick_arena);
+    rr_arena_fini(&l->note_arena);
     rr_buf_fini(&l->text);
     free_slot(&l->slots[0]);
     free_slot(&l->slots[1]);
@@ -724,6 +738,7 @@ rr_status rr_live_run(const rr_live_options *options, rr_live_totals *totals, rr
     error = error == NULL ? &unread : error;
     snprintf(l.drainer, sizeof l.drainer, "reconciler-%ld-%lld", (long)getpid(), (long long)options->now_us());
     rr_arena_init(&l.tick_arena, 0);
+    rr_arena_init(&l.note_arena, 0);
     l.batch = rr_batch_new(options->store_ops, options->store, &batch);
     batch.again = true;
     batch.cache_slots = 0; /* two caches of one store would be behind each other */

@@ -47,7 +47,8 @@ typedef struct rr_live_options {
     const rr_store_ops *store_ops;
     rr_store *store;
     rr_store *drain_store; /* a second handle for the thread that hands out alerts; NULL: `store`, from the loop */
-    rr_slice prefix;
+    rr_slice prefix;      /* of keys: the one in force (generation.h) */
+    rr_slice base_prefix; /* the one of the configuration; empty: there are no generations, `prefix` is for ever */
     const rr_live_source *sources;
     size_t source_count;
     const rr_live_contract *contracts;
@@ -68,6 +69,7 @@ typedef struct rr_live_totals {
     uint64_t verdicts[RR_VERDICT_COUNT];
     uint64_t deliveries, redeliveries, acknowledged, dead_letters, stuck, outages, alerts_sent;
     rr_batch_counts batch;
+    bool moved; /* it left because another generation of the prefix came into force: run again, with that one */
 } rr_live_totals;
 
 /* Blocks until stopped, or until it cannot go on: CONFIG (a contract of another text, a consumer that is gone, a

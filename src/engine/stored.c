@@ -231,7 +231,7 @@ static void put_facts(rr_buf *out, rr_unit *unit, rr_arena *facts_room)
     rr_buf_char(out, '"');
 }
 
-void rr_stored_write(rr_buf *out, rr_unit *unit, int64_t now_us, const char *token, rr_arena *facts_room)
+void rr_stored_put_shown(rr_buf *out, const rr_unit *unit)
 {
     rr_buf_char(out, '{');
     if (unit->contract->window_kind == RR_WINDOW_SESSION) {
@@ -239,6 +239,17 @@ void rr_stored_write(rr_buf *out, rr_unit *unit, int64_t now_us, const char *tok
     } else {
         rr_cell_json(out, unit->contract, &unit->cells[0].view, unit->contract->integers_as_strings);
     }
+}
+
+void rr_stored_put_shown_session(rr_buf *out, const rr_unit *unit, const rr_cell *cell)
+{
+    rr_buf_char(out, '{');
+    rr_cell_json(out, unit->contract, &cell->view, unit->contract->integers_as_strings);
+}
+
+void rr_stored_write(rr_buf *out, rr_unit *unit, int64_t now_us, const char *token, rr_arena *facts_room)
+{
+    rr_stored_put_shown(out, unit);
     put_provenance(out, unit, now_us);
     put_facts(out, unit, facts_room);
     put_token(out, token);
@@ -246,8 +257,7 @@ void rr_stored_write(rr_buf *out, rr_unit *unit, int64_t now_us, const char *tok
 
 void rr_stored_write_session(rr_buf *out, const rr_unit *unit, const rr_cell *cell, int64_t now_us, const char *token)
 {
-    rr_buf_char(out, '{');
-    rr_cell_json(out, unit->contract, &cell->view, unit->contract->integers_as_strings);
+    rr_stored_put_shown_session(out, unit, cell);
     put_provenance(out, unit, now_us);
     put_token(out, token);
 }

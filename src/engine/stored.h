@@ -36,6 +36,11 @@ rr_status rr_stored_read(rr_unit *unit, const rr_contract *contract, rr_slice va
 /* Puts the unit's value. May spill its parts (facts.h). facts_room: the arena where the facts are laid out. */
 void rr_stored_write(rr_buf *out, rr_unit *unit, int64_t now_us, const char *token, rr_arena *facts_room);
 
+/* Puts what readers are shown in front of all that: the value from its brace to `,"updated_at":`. A unit that is no
+ * group of sessions has a cell; of a session, that of one window. */
+void rr_stored_put_shown(rr_buf *out, const rr_unit *unit);
+void rr_stored_put_shown_session(rr_buf *out, const rr_unit *unit, const rr_cell *cell);
+
 /* Puts the value of one window of a session group. */
 void rr_stored_write_session(rr_buf *out, const rr_unit *unit, const rr_cell *cell, int64_t now_us, const char *token);
 

@@ -6,6 +6,7 @@
 
 #include "admit.h"
 #include "cell_json.h"
+#include "key.h"
 #include "listing.h"
 #include "replace.h"
 #include "view.h"
@@ -26,7 +27,7 @@ typedef struct verify {
     rr_arena records, page;
     rr_item items[BATCH];
     rr_record decoded[BATCH];
-    size_t count;
+    size_t count, taken; /* records in the arena: to be decided, and all */
     size_t source; /* that is being read */
     covered *covered;
     rr_listing suspects; /* units to be compared */
@@ -49,7 +50,7 @@ static void decide(verify *v)
         v->status = rr_batch_step(v->batch, v->options->now_us(), v->error);
     }
     v->totals->records += v->count;
-    v->count = 0;
+    v->count = v->taken = 0;
     rr_arena_reset(&v->records);
 }
 
@@ -72,7 +73,7 @@ static bool take(void *context, const rr_delivery *delivery)
         return false;
     }
     v->count += !v->items[v->count].refused;
-    if (v->count == BATCH) {
+    if (++v->taken == BATCH) {
         decide(v);
     }
     return v->status == RR_OK;
@@ -84,8 +85,12 @@ static rr_status read_on(verify *v)
 
     for (v->source = 0; v->source < v->options->source_count && status == RR_OK; v->source++) {
         const rr_live_source *source = &v->options->sources[v->source];
+        uint64_t upto = v->options->upto == NULL ? 0 : v->options->upto[v->source];
 
-        status = source->ops->replay(source->source, v->covered[v->source].reached + 1, 0, take, v, v->error);
+        if (v->options->upto != NULL && upto <= v->covered[v->source].reached) {
+            continue;
+        }
+        status = source->ops->replay(source->source, v->covered[v->source].reached + 1, upto, take, v, v->error);
         if (status == RR_OK && v->status == RR_OK) {
             decide(v);
         }
@@ -155,11 +160,97 @@ static bool same_cell(const rr_cell *a, const rr_cell *b)
     return !rr_view_differs(&a->view, &b->view) || (a->view.conflicts != 0 && same_facts(a, b));
 }
 
+/* What readers are shown of a cell, where that is not what its facts give: somebody else wrote or removed it. */
+typedef struct shown {
+    bool wrong;
+    rr_slice text; /* empty: nothing */
+} shown;
+
 typedef struct pair {
     const rr_listed *item;
     rr_unit expected, found;
+    shown *shown; /* of each found cell */
     bool broken;
 } pair;
+
+static shown check_shown(rr_slice value, rr_buf *facts_give)
+{
+    static const char behind[] = ",\"updated_at\":";
+    const char *end = value.len == 0 ? NULL : memmem(value.data, value.len, behind, sizeof behind - 1);
+    rr_slice expected;
+    bool same;
+
+    rr_buf_text(facts_give, behind);
+    expected = rr_buf_view(facts_give);
+    same = value.len >= expected.len && memcmp(value.data, expected.data, expected.len) == 0;
+    return (shown){!same, {value.data, end == NULL ? value.len : (size_t)(end - value.data)}};
+}
+
+/* The windows stand under keys of their own; read in one call with the group, so that they belong together. */
+static rr_status see_sessions(verify *v, pair *p, rr_slice value, rr_error *error)
+{
+    const rr_unit *unit = &p->found;
+    rr_load *loads = rr_arena_zero(&v->page, (unit->cell_count + 1) * sizeof *loads);
+    rr_buf text = {0};
+    rr_status status;
+
+    if (loads == NULL) {
+        return no_memory(error);
+    }
+    loads[0].key = p->item->key;
+    for (size_t k = 0; k < unit->cell_count; k++) {
+        rr_buf_clear(&text);
+        rr_key_unit(&text, v->options->prefix, unit->contract, p->item->business_key, p->item->metric_version,
+                    unit->cells[k].window);
+        loads[k + 1].key = rr_arena_copy(&v->page, rr_buf_view(&text));
+    }
+    status = v->options->store_ops->load(v->options->store, loads, unit->cell_count + 1, &v->page, error);
+    /* One that changed in between is looked at another time. */
+    for (size_t k = 0; k < unit->cell_count && status == RR_OK && rr_slice_equal(loads[0].value, value); k++) {
+        rr_buf_clear(&text);
+        rr_stored_put_shown_session(&text, unit, &unit->cells[k]);
+        p->shown[k] = check_shown(loads[k + 1].value, &text);
+    }
+    rr_buf_fini(&text);
+    return status;
+}
+
+/* Readers see the value's text, not the facts behind it. */
+static rr_status see_shown(verify *v, pair *p, rr_slice value, rr_error *error)
+{
+    rr_buf text = {0};
+    rr_status status = RR_OK;
+
+    p->shown = rr_arena_zero(&v->page, (p->found.cell_count + 1) * sizeof *p->shown);
+    if (p->shown == NULL) {
+        return no_memory(error);
+    }
+    if (p->found.cell_count == 0) {
+        return RR_OK;
+    }
+    rr_stored_put_shown(&text, &p->found);
+    if (v->options->contract->window_kind == RR_WINDOW_SESSION) {
+        status = see_sessions(v, p, value, error);
+    }
+    if (status == RR_OK && !p->shown[0].wrong) {
+        p->shown[0] = check_shown(value, &text);
+    }
+    rr_buf_fini(&text);
+    return status;
+}
+
+/* Where the text is not what the facts give, the text. */
+static rr_slice found_line(const rr_cell *cell, rr_slice line, const shown *as, rr_buf *text)
+{
+    if (cell == NULL || !as->wrong) {
+        return line;
+    }
+    rr_buf_clear(text);
+    if (as->text.len != 0) {
+        rr_buf_json(text, as->text); /* it may be anything */
+    }
+    return rr_buf_view(text);
+}
 
 static rr_slice line_of(const verify *v, const pair *p, const rr_cell *cell, rr_buf *text)
 {
@@ -174,15 +265,18 @@ static rr_slice line_of(const verify *v, const pair *p, const rr_cell *cell, rr_
     return rr_buf_view(text);
 }
 
-static void report(const verify *v, const pair *p, const rr_cell *expected, const rr_cell *found)
+static void report(const verify *v, const pair *p, const rr_cell *expected, const rr_cell *found,
+                   const shown *as)
 {
     rr_buf a = {0}, b = {0};
+    bool nothing = found == NULL || (as->wrong && as->text.len == 0);
     rr_verify_finding finding = p->broken          ? RR_VERIFY_BROKEN
-                                : found == NULL    ? RR_VERIFY_MISSING
+                                : nothing          ? RR_VERIFY_MISSING
                                 : expected == NULL ? RR_VERIFY_EXTRA
                                                    : RR_VERIFY_DIFFERS;
 
-    v->options->report(v->options->context, finding, p->item->key, line_of(v, p, expected, &a), line_of(v, p, found, &b));
+    v->options->report(v->options->context, finding, p->item->key, line_of(v, p, expected, &a),
+                       found_line(found, line_of(v, p, found, &b), as, &b));
     rr_buf_fini(&a);
     rr_buf_fini(&b);
 }
@@ -202,19 +296,21 @@ static bool compare_units(verify *v, pair *p, bool last)
         rr_window window = session ? (order <= 0 ? expected->window : found->window) : p->item->window;
         bool gone = rr_cell_may_be_gone(v->options->contract, window, v->options->now_us());
 
+        const shown *as = &p->shown[b]; /* of `found`; there is one more than cells */
+
         expected = order <= 0 ? expected : NULL;
         found = order >= 0 ? found : NULL;
         a += order <= 0;
         b += order >= 0;
         if (gone || !is_covered(v, window)) {
             not_verifiable++;
-        } else if (expected != NULL && found != NULL && same_cell(expected, found)) {
+        } else if (expected != NULL && found != NULL && !as->wrong && same_cell(expected, found)) {
             equal++;
         } else {
             differs = true;
             if (last) {
                 v->totals->different++;
-                report(v, p, expected, found);
+                report(v, p, expected, found, as);
             }
         }
     }
@@ -295,6 +391,7 @@ static rr_status look_at_page(verify *v, rr_listed *items, size_t count, bool la
             p.broken = true;
             rr_unit_init(&p.found, v->options->contract);
         }
+        status = status == RR_OK ? see_shown(v, &p, found[k].value, error) : status;
         if (status == RR_OK && compare_units(v, &p, last)) {
             if (last && v->options->repair) {
                 status = replace(v, &p, expected[k].value, found[k].value, error);

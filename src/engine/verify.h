@@ -25,6 +25,7 @@ typedef struct rr_verify_options {
     rr_slice prefix;
     const rr_live_source *sources; /* those that may feed the contract */
     size_t source_count;
+    const uint64_t *upto; /* of each source: the last sequence to be read; NULL: all there are */
     bool repair; /* replace what differs, guarded by its token */
     unsigned looks; /* how often a difference is looked at again; 0: 5 */
     int64_t (*now_us)(void);

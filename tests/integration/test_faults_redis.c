@@ -431,7 +431,7 @@ typedef struct way {
     rr_run run;
 } way;
 
-static void open_way(way *w, void **state, const rr_setup *setup)
+static void open_way(way *w, void **state, const rr_setup *setup, bool plain)
 {
     rr_world *world = *state;
     rr_setup own = setup == NULL ? (rr_setup){0} : *setup;
@@ -441,7 +441,7 @@ static void open_way(way *w, void **state, const rr_setup *setup)
     assert_non_null(w->relay);
     snprintf(url, sizeof url, "redis://127.0.0.1:%d", rr_relay_port(w->relay));
     own.redis_url = url;
-    rr_run_begin(&w->run, world, &own, false);
+    rr_run_begin(&w->run, world, &own, plain);
 }
 
 static void close_way(way *w)
@@ -453,10 +453,10 @@ static void close_way(way *w)
 /* Half a second each way: every answer takes a second. */
 static void answers_that_take_a_second_are_waited_for(void **state)
 {
-    rr_setup setup = {.batch = 1024};
+    rr_setup setup = {.batch = 1024, .ack_wait_s = 60};
     way w;
 
-    open_way(&w, state, &setup);
+    open_way(&w, state, &setup, true);
     rr_relay_delay(w.relay, 500);
     rr_run_load(&w.run, load());
     rr_nap_ms((long)rr_world_scaled(6000, 60000));
@@ -473,7 +473,7 @@ static void answers_later_than_its_patience_are_not_taken_for_others(void **stat
 {
     way w;
 
-    open_way(&w, state, NULL);
+    open_way(&w, state, NULL, false);
     rr_run_load(&w.run, load());
     rr_relay_delay(w.relay, 1200); /* there and back: 2.4 s, and it waits for 2 */
     rr_run_load(&w.run, 300);
@@ -487,7 +487,7 @@ static void bytes_that_come_one_by_one_are_put_together(void **state)
 {
     way w;
 
-    open_way(&w, state, NULL);
+    open_way(&w, state, NULL, false);
     rr_relay_chop(w.relay, true);
     rr_run_load(&w.run, rr_world_scaled(500, 5000));
     rr_wait_settled(w.run.world, RR_SETTLE_MS);
@@ -499,7 +499,7 @@ static void connections_that_are_half_open_are_left(void **state)
 {
     way w;
 
-    open_way(&w, state, NULL);
+    open_way(&w, state, NULL, false);
     for (size_t k = 0; k < rr_world_scaled(2, 10); k++) {
         rr_run_load(&w.run, load());
         rr_nap_ms((long)rr_history_draw(&w.run.history, 50));
@@ -514,7 +514,7 @@ static void connections_that_are_reset_again_and_again_are_made_anew(void **stat
 {
     way w;
 
-    open_way(&w, state, NULL);
+    open_way(&w, state, NULL, false);
     for (size_t k = 0; k < rr_world_scaled(20, 200); k++) {
         rr_run_load(&w.run, load() / 10);
         rr_nap_ms((long)rr_history_draw(&w.run.history, 40));

@@ -38,7 +38,7 @@ struct rr_relay {
     pthread_t thread;
     atomic_bool muted, ending, chopped, frozen, forget, reset;
     atomic_int server_port, delay_ms;
-    atomic_ullong lost;
+    atomic_ullong lost, turns;
     pair pairs[PAIRS];
     char bytes[CHUNK];
 };
@@ -267,6 +267,7 @@ static void *work(void *context)
 
     while (!atomic_load(&relay->ending)) {
         turn(relay);
+        atomic_fetch_add(&relay->turns, 1);
     }
     return NULL;
 }
@@ -336,25 +337,32 @@ void rr_relay_chop(rr_relay *relay, bool chopped)
     atomic_store(&relay->chopped, chopped);
 }
 
+/* What is under way in the thread is over when it has begun anew. */
+static void await_turn(rr_relay *relay)
+{
+    unsigned long long seen = atomic_load(&relay->turns);
+
+    while (atomic_load(&relay->turns) < seen + 2) {
+        poll(NULL, 0, 1);
+    }
+}
+
 void rr_relay_freeze(rr_relay *relay, bool frozen)
 {
     atomic_store(&relay->frozen, frozen);
+    await_turn(relay);
 }
 
 void rr_relay_forget(rr_relay *relay)
 {
     atomic_store(&relay->forget, true);
-    while (atomic_load(&relay->forget) && !atomic_load(&relay->ending)) {
-        poll(NULL, 0, 1);
-    }
+    await_turn(relay);
 }
 
 void rr_relay_reset(rr_relay *relay)
 {
     atomic_store(&relay->reset, true);
-    while (atomic_load(&relay->reset) && !atomic_load(&relay->ending)) {
-        poll(NULL, 0, 1);
-    }
+    await_turn(relay);
 }
 
 void rr_relay_lead_to(rr_relay *relay, int server_port)

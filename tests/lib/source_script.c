@@ -16,6 +16,9 @@ struct rr_source {
     uint64_t times[RR_SCRIPT_MAX];
     bool letters[RR_SCRIPT_MAX];
     uint64_t consumed;
+    uint64_t first, last, held_back;
+    unsigned failing_publishes;
+    int64_t created_at_us;
 };
 
 rr_source *rr_source_script_new(const rr_script_record *records, size_t count,
@@ -28,8 +31,26 @@ rr_source *rr_source_script_new(const rr_script_record *records, size_t count,
         source->count = count;
         source->on_ack = on_ack;
         source->context = context;
+        rr_source_script_set_stream(source, 1, count, 1);
     }
     return source;
+}
+
+void rr_source_script_set_stream(rr_source *source, uint64_t first, uint64_t last, int64_t created_at_us)
+{
+    source->first = first;
+    source->last = last;
+    source->created_at_us = created_at_us;
+}
+
+void rr_source_script_hold_back(rr_source *source, uint64_t sequence)
+{
+    source->held_back = sequence;
+}
+
+void rr_source_script_fail_publish(rr_source *source, unsigned times)
+{
+    source->failing_publishes = times;
 }
 
 void rr_source_script_rewind(rr_source *source)
@@ -83,6 +104,14 @@ static rr_delivery delivery_of(const rr_source *source, size_t k)
                          .stored_at_us = record->stored_at_us};
 }
 
+static rr_delivery deliver(rr_source *source, size_t k)
+{
+    source->states[k] = DELIVERED;
+    source->times[k]++;
+    source->consumed++;
+    return delivery_of(source, k);
+}
+
 static rr_status script_fetch(rr_source *source, rr_delivery *deliveries, size_t most, size_t *count, int wait_ms,
                               rr_error *error)
 {
@@ -90,12 +119,12 @@ static rr_status script_fetch(rr_source *source, rr_delivery *deliveries, size_t
     (void)error;
     *count = 0;
     for (size_t k = 0; k < source->count && *count < most; k++) {
-        if (source->states[k] == WAITING) {
-            source->states[k] = DELIVERED;
-            source->times[k]++;
-            source->consumed++;
-            deliveries[(*count)++] = delivery_of(source, k);
+        if (source->states[k] == WAITING && k + 1 != source->held_back) {
+            deliveries[(*count)++] = deliver(source, k);
         }
+    }
+    if (*count < most && source->held_back != 0 && source->states[source->held_back - 1] == WAITING) {
+        deliveries[(*count)++] = deliver(source, source->held_back - 1);
     }
     return RR_OK;
 }
@@ -142,11 +171,18 @@ static uint64_t sequence_of(rr_slice subject)
 
 static rr_status script_publish(rr_source *source, rr_publication *publications, size_t count, rr_error *error)
 {
+    bool fails = source->failing_publishes != 0;
+
     (void)error;
+    source->failing_publishes -= fails;
     for (size_t k = 0; k < count; k++) {
         uint64_t sequence = sequence_of(publications[k].subject);
 
         publications[k].error.status = RR_OK;
+        if (fails) {
+            rr_fail(&publications[k].error, RR_UNAVAILABLE, "not stored");
+            continue;
+        }
         if (sequence < 1 || sequence > source->count) {
             rr_fail(&publications[k].error, RR_INPUT, "a letter of no record");
             continue;
@@ -169,7 +205,8 @@ static rr_status script_bound(rr_source *source, rr_slice subject, char stream[2
 static rr_status script_info(rr_source *source, rr_source_info *info, rr_error *error)
 {
     (void)error;
-    *info = (rr_source_info){.first_sequence = 1, .last_sequence = source->count, .created_at_us = 1, .replicas = 1};
+    *info = (rr_source_info){.first_sequence = source->first, .last_sequence = source->last,
+                             .created_at_us = source->created_at_us, .replicas = 1};
     for (size_t k = 0; k < source->count; k++) {
         info->delivered = source->times[k] != 0 ? k + 1 : info->delivered;
         info->pending += source->states[k] == WAITING;
@@ -193,7 +230,7 @@ static rr_status script_replay(rr_source *source, uint64_t from, uint64_t to,
                                bool (*each)(void *context, const rr_delivery *), void *context, rr_error *error)
 {
     (void)error;
-    for (uint64_t k = from < 1 ? 1 : from; k <= source->count && (to == 0 || k <= to); k++) {
+    for (uint64_t k = from < source->first ? source->first : from; k <= source->last && (to == 0 || k <= to); k++) {
         rr_delivery delivery = delivery_of(source, (size_t)k - 1);
 
         if (!each(context, &delivery)) {

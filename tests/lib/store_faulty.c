@@ -250,6 +250,13 @@ static rr_status faulty_scan(rr_store *store, rr_slice prefix, bool (*each)(void
     return store->ops->scan(store->inner, prefix, each, context, error);
 }
 
+static rr_status faulty_sweep(rr_store *store, rr_slice prefix, bool (*gone)(void *context, rr_slice key),
+                              void *context, uint64_t *removed, rr_error *error)
+{
+    pass(store);
+    return store->ops->sweep(store->inner, prefix, gone, context, removed, error);
+}
+
 const rr_store_ops rr_store_faulty_ops = {
     .scheme = "faulty",
     .open = faulty_open,
@@ -264,4 +271,5 @@ const rr_store_ops rr_store_faulty_ops = {
     .note_put = faulty_note_put,
     .identity = faulty_identity,
     .scan = faulty_scan,
+    .sweep = faulty_sweep,
 };

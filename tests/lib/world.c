@@ -36,12 +36,14 @@ int rr_world_main(int argc, char **argv)
             rr_world_full = true;
         } else if (strcmp(argv[k], "--seed") == 0 && k + 1 < argc) {
             rr_world_seed = strtoull(argv[++k], NULL, 10);
+        } else if (strcmp(argv[k], "--only") == 0 && k + 1 < argc) {
+            cmocka_set_test_filter(argv[++k]);
         } else {
             rr_world_program = argv[k];
         }
     }
     if (rr_world_program == NULL) {
-        fprintf(stderr, "usage: %s PROGRAM [--full] [--seed N]\n", argv[0]);
+        fprintf(stderr, "usage: %s PROGRAM [--full] [--seed N] [--only PATTERN]\n", argv[0]);
         return 64;
     }
     signal(SIGPIPE, SIG_IGN);
@@ -354,6 +356,7 @@ void rr_child_wait_for(const rr_child *child, const char *text, int within_ms)
             }
             if (child->pid == 0) {
                 show_log(child); /* the others are shown at the end */
+                fail_msg("%s: it ended before it said \"%s\"", child->log, text);
             }
             fail_msg("%s: it did not say \"%s\" in %d ms", child->log, text, within_ms);
         }

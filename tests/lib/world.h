@@ -41,7 +41,7 @@ extern const char *rr_world_program;
 extern bool rr_world_full; /* --full: the long version */
 extern unsigned long long rr_world_seed;
 
-/* PROGRAM [--full] [--seed N]. Returns 77, the exit code of a skipped test, where a server is not installed; else 0. */
+/* PROGRAM [--full] [--seed N] [--only PATTERN]. Returns 77, the exit code of a skipped test, where a server is not installed; else 0. */
 int rr_world_main(int argc, char **argv);
 
 /* How much: `full` under --full, else `usual`. */

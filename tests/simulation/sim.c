@@ -18,6 +18,7 @@ enum { STACK = 512 * 1024, TURNS_MAX = 200000 };
 rr_sim rr_sim_now;
 
 static rr_sim *const sim = &rr_sim_now;
+static const rr_slice checkpoint_key = {"rr:checkpoint:{src}", 19};
 
 const char *rr_sim_fault_word(rr_sim_fault fault)
 {
@@ -193,7 +194,11 @@ static void lose_sink(void)
     if (rr_sim_strikes(RR_SIM_SINK_FLUSH)) {
         rr_sim_lose(0);
     } else if (rr_sim_strikes(RR_SIM_SINK_SUFFIX)) {
-        rr_sim_lose(sim->store.now - 1 - rr_sim_below((unsigned)lost));
+        uint64_t last = rr_sim_written(&sim->store, checkpoint_key);
+        bool keeps = last != 0 && last < sim->store.now && rr_sim_chance(50);
+
+        /* Often what was written since the last checkpoint, which says least about it. */
+        rr_sim_lose(keeps ? last : sim->store.now - 1 - rr_sim_below((unsigned)lost));
     }
 }
 
@@ -426,7 +431,7 @@ static void start_life(rr_sim_engine *e)
 static const char *unrest(void)
 {
     const rr_sim_source *source = &sim->source;
-    rr_slice checkpoint = rr_sim_value(&sim->store, RR_SLICE("rr:checkpoint:{src}"), sim->store.now);
+    rr_slice checkpoint = rr_sim_value(&sim->store, checkpoint_key, sim->store.now);
     char incarnation[64];
 
     if (source->stored < source->count) {

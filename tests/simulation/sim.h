@@ -77,6 +77,9 @@ const char *rr_sim_fault_word(rr_sim_fault fault);
     X(store, scan, (rr_store * store, rr_slice prefix, bool (*each)(void *context, rr_slice key), void *context,      \
                     rr_error *error),                                                                                 \
       (store, prefix, each, context, error))                                                                          \
+    X(store, sweep, (rr_store * store, rr_slice prefix, bool (*gone)(void *context, rr_slice key), void *context,     \
+                     uint64_t *removed, rr_error *error),                                                             \
+      (store, prefix, gone, context, removed, error))                                                                 \
     X(store, survey, (const char *url, const rr_store_options *options, rr_slice prefix, rr_store_survey *survey,     \
                       rr_error *error),                                                                               \
       (url, options, prefix, survey, error))
@@ -198,6 +201,7 @@ typedef struct rr_sim_store {
 
 /* The value as of a write; empty where there was none. */
 rr_slice rr_sim_value(const rr_sim_store *store, rr_slice key, uint64_t at);
+uint64_t rr_sim_written(const rr_sim_store *store, rr_slice key); /* the last write of a value; 0: none */
 bool rr_sim_is_open(const rr_sim_store *store, rr_slice member);
 void rr_sim_lose(uint64_t keep); /* all writes above that one */
 void rr_sim_do_late(void);

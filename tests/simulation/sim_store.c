@@ -53,6 +53,13 @@ rr_slice rr_sim_value(const rr_sim_store *store, rr_slice key, uint64_t at)
     return as_of(find(store, RR_SIM_VALUE, key, (rr_slice){NULL, 0}), at);
 }
 
+uint64_t rr_sim_written(const rr_sim_store *store, rr_slice key)
+{
+    const rr_sim_item *item = find(store, RR_SIM_VALUE, key, (rr_slice){NULL, 0});
+
+    return item == NULL || item->count == 0 ? 0 : item->versions[item->count - 1].at;
+}
+
 bool rr_sim_is_open(const rr_sim_store *store, rr_slice member)
 {
     bool open = false;
@@ -543,6 +550,17 @@ static rr_status do_store_scan(rr_store *store, rr_slice prefix, bool (*each)(vo
     (void)prefix;
     (void)each;
     (void)context;
+    return no_part(error);
+}
+
+static rr_status do_store_sweep(rr_store *store, rr_slice prefix, bool (*gone)(void *context, rr_slice key),
+                                void *context, uint64_t *removed, rr_error *error)
+{
+    (void)store;
+    (void)prefix;
+    (void)gone;
+    (void)context;
+    (void)removed;
     return no_part(error);
 }
 

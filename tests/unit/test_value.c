@@ -305,14 +305,15 @@ static void kinds_that_fit_a_type(void **state)
 {
     const rr_measure integer = {.kind = RR_NUMBER_INT64, .integer = -7}, none = {.kind = RR_NUMBER_NONE};
     const rr_measure real = {.kind = RR_NUMBER_DOUBLE, .real = 2.0},
-                     nan_ = {.kind = RR_NUMBER_DOUBLE, .real = NAN};
+                     nan_ = {.kind = RR_NUMBER_DOUBLE, .real = NAN},
+                     infinite = {.kind = RR_NUMBER_DOUBLE, .real = -INFINITY};
 
     (void)state;
     assert_true(reads(RR_MEASURE_INT64, integer) && reads(RR_MEASURE_DECIMAL, integer) &&
                 reads(RR_MEASURE_DOUBLE, integer));
     assert_false(reads(RR_MEASURE_INT64, real) || reads(RR_MEASURE_DECIMAL, real));
     assert_true(reads(RR_MEASURE_DOUBLE, real));
-    assert_false(reads(RR_MEASURE_DOUBLE, nan_));
+    assert_false(reads(RR_MEASURE_DOUBLE, nan_) || reads(RR_MEASURE_DOUBLE, infinite));
     for (rr_measure_type type = RR_MEASURE_INT64; type <= RR_MEASURE_DOUBLE; type++) {
         assert_false(reads(type, none));
     }

@@ -218,6 +218,11 @@ typedef struct rr_store_ops {
     rr_status (*scan)(rr_store *store, rr_slice prefix, bool (*each)(void *context, rr_slice key), void *context,
                       rr_error *error);
 
+    /* Removes keys of every kind (values, parts, notes, logs) that begin with `prefix` and of which `gone` says so, in
+     * pages; *removed grows by them. What is written there meanwhile may stay. For tools. NULL: this store cannot. */
+    rr_status (*sweep)(rr_store *store, rr_slice prefix, bool (*gone)(void *context, rr_slice key), void *context,
+                       uint64_t *removed, rr_error *error);
+
     /* Looks at the server behind an URL by a connection of its own, also where `open` would refuse it, and changes
      * nothing but that our functions are loaded. `prefix`: of our keys. UNAVAILABLE: it cannot be reached; CONFIG: it
      * does not accept who we are. NULL: this store cannot tell. */

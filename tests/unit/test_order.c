@@ -1,0 +1,482 @@
+/* The order of things in the loop, on a source and a store in memory: what is stored before what is acknowledged, when
+ * swaps are lost, unanswered or refused; and what is told when the store or the source was rolled back. */
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <setjmp.h>
+#include <cmocka.h>
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "contract_yaml.h"
+#include "live.h"
+#include "record_json.h"
+#include "record_proto.h"
+#include "source_script.h"
+#include "store_faulty.h"
+#include "store_memory.h"
+
+enum { RECORDS = 12, TEXT_MAX = 8192 };
+
+#define STORED_US INT64_C(1767261900000000)
+
+static const char contracts_text[] = "contracts:\n"
+                                     "- {name: latest, mode: cumulative, window: {kind: global}}\n"
+                                     "- {name: kept, mode: cumulative, retention: 7d, grace: 1d}\n";
+
+static rr_contract_list contracts;
+static rr_live_contract texts[2];
+static rr_buf printed[2], payloads[RECORDS], old_payload;
+static rr_script_record script[RECORDS];
+
+static void make_payload(rr_buf *payload, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+static void make_payload(rr_buf *payload, const char *format, ...)
+{
+    char rest[256], line[512];
+    rr_arena arena;
+    rr_record record;
+    int64_t time_us;
+    va_list arguments;
+
+    va_start(arguments, format);
+    vsnprintf(rest, sizeof rest, format, arguments);
+    va_end(arguments);
+    snprintf(line, sizeof line, "{\"business_key\":\"k\",\"metric_version\":\"v1\",%s}", rest);
+    rr_arena_init(&arena, 0);
+    assert_int_equal(rr_record_from_json(rr_slice_of(line), &arena, &record, &time_us, NULL), RR_DECODED_RECORD);
+    assert_true(rr_record_to_proto(&record, payload));
+    rr_arena_fini(&arena);
+}
+
+/* One cell: versions 1, 2, ... of which each third comes as an older one. */
+static void make_script(void)
+{
+    for (size_t k = 0; k < RECORDS; k++) {
+        size_t version = k % 3 == 2 ? 1 : k + 1;
+
+        make_payload(&payloads[k], "\"result_version\":%zu,\"value\":%zu", version, version);
+        script[k] = (rr_script_record){RR_SLICE("latest"), rr_buf_view(&payloads[k]), STORED_US};
+    }
+    make_payload(&old_payload, "\"result_version\":1,\"value\":1,\"window\":"
+                               "{\"start\":\"2025-12-20T10:00:00Z\",\"end\":\"2025-12-20T10:01:00Z\"}");
+}
+
+static int begin(void **state)
+{
+    rr_problems problems = {0};
+
+    (void)state;
+    assert_int_equal(rr_contracts_parse("contracts", rr_slice_of(contracts_text), &contracts, &problems), RR_OK);
+    rr_problems_fini(&problems);
+    for (size_t k = 0; k < contracts.count; k++) {
+        rr_contract_print(&contracts.items[k], &printed[k]);
+        texts[k] = (rr_live_contract){&contracts.items[k], rr_buf_view(&printed[k])};
+    }
+    make_script();
+    return 0;
+}
+
+static int end(void **state)
+{
+    (void)state;
+    for (size_t k = 0; k < RECORDS; k++) {
+        rr_buf_fini(&payloads[k]);
+    }
+    rr_buf_fini(&old_payload);
+    rr_buf_fini(&printed[0]);
+    rr_buf_fini(&printed[1]);
+    rr_contracts_fini(&contracts);
+    return 0;
+}
+
+/* ---- the world ---- */
+
+static const char *incarnation;
+static int64_t clock_us;
+static rr_live_totals totals;
+static char told[TEXT_MAX]; /* kinds of alerts that reached the channel, each behind a space */
+
+static rr_status identity(rr_store *store, rr_store_identity *who, rr_error *error)
+{
+    (void)store;
+    (void)error;
+    snprintf(who->incarnation, sizeof who->incarnation, "%s", incarnation);
+    return RR_OK;
+}
+
+/* A note is written to the same server whatever it is called here: nobody changes it between the look and the write. */
+static const rr_store_ops *inner_ops;
+
+static rr_status note_set(rr_store *store, rr_slice key, rr_slice expected, rr_slice value, int64_t ttl_ms,
+                          const rr_store_identity *same, bool *done, rr_error *error)
+{
+    (void)same;
+    return inner_ops->note_set(store, key, expected, value, ttl_ms, NULL, done, error);
+}
+
+static const rr_contract *route(const void *context, rr_slice subject)
+{
+    (void)context;
+    return rr_contracts_find(&contracts, subject);
+}
+
+static int64_t now_us(void)
+{
+    return STORED_US + (clock_us += 100000);
+}
+
+static void talk(rr_talk level, const char *said)
+{
+    (void)level;
+    (void)said;
+}
+
+static rr_status tell(rr_channel *channel, const rr_alert_message *messages, size_t count, rr_error *error)
+{
+    (void)channel;
+    (void)error;
+    for (size_t k = 0; k < count; k++) {
+        size_t used = strlen(told);
+
+        snprintf(told + used, sizeof told - used, " %.*s", (int)messages[k].kind.len, messages[k].kind.data);
+    }
+    return RR_OK;
+}
+
+static rr_status run(const rr_store_ops *ops, rr_store *store, rr_source *source, size_t batch, rr_error *error)
+{
+    static const rr_channel_ops channel_ops = {.send = tell};
+    static atomic_int stop;
+    rr_live_source over = {.ops = &rr_source_script_ops, .source = source, .name = RR_SLICE("s"), .stream = RR_SLICE("S"),
+                           .consumer = RR_SLICE("c"), .batch = batch, .dead_letters = "dead", .route = route};
+    rr_live_channel channel = {.ops = &channel_ops};
+    rr_store_ops own = *ops;
+    rr_live_options options = {.store_ops = &own, .store = store, .prefix = RR_SLICE("rr"), .sources = &over,
+                               .source_count = 1, .contracts = texts, .contract_count = contracts.count, .channels = &channel,
+                               .channel_count = 1, .until_idle = true, .stop = &stop, .now_us = now_us, .talk = talk};
+
+    inner_ops = ops;
+    own.identity = identity;
+    own.note_set = note_set;
+    told[0] = '\0';
+    totals = (rr_live_totals){0};
+    return rr_live_run(&options, &totals, error);
+}
+
+static rr_store *open_memory(void)
+{
+    rr_store *store = NULL;
+
+    incarnation = "run/one";
+    clock_us = 0;
+    assert_int_equal(rr_store_memory_ops.open("memory:", NULL, &store, NULL), RR_OK);
+    return store;
+}
+
+/* What readers see of the one cell; empty: nothing. */
+static void read_cell(const rr_store_ops *ops, rr_store *store, char value[TEXT_MAX])
+{
+    rr_load load = {.key = RR_SLICE("rr:{latest:k}:v1")};
+    rr_arena arena;
+
+    rr_arena_init(&arena, 0);
+    assert_int_equal(ops->load(store, &load, 1, &arena, NULL), RR_OK);
+    snprintf(value, TEXT_MAX, "%.*s", (int)load.value.len, load.value.len == 0 ? "" : load.value.data);
+    rr_arena_fini(&arena);
+}
+
+static void assert_newest(const rr_store_ops *ops, rr_store *store)
+{
+    char value[TEXT_MAX];
+
+    read_cell(ops, store, value);
+    assert_non_null(strstr(value, "\"measures\":{\"value\":11},\"version\":11,"));
+}
+
+/* ---- swaps that go wrong ---- */
+
+typedef struct witness {
+    const rr_store_ops *ops;
+    rr_store *store;
+} witness;
+
+/* The cell holds this version or a newer one. */
+static void stored_by_now(void *context, const rr_delivery *delivery)
+{
+    const witness *w = context;
+    char value[TEXT_MAX];
+    const char *at;
+
+    read_cell(w->ops, w->store, value);
+    at = strstr(value, "\"version\":");
+    if (at == NULL || strtoul(at + 10, NULL, 10) + 1 < delivery->stream_sequence) {
+        fail_msg("sequence %llu is acknowledged, and the cell is %s", (unsigned long long)delivery->stream_sequence, value);
+    }
+}
+
+/* Somebody else writes the cell: the value as it is, under another token. */
+static void rival(void *context, rr_store *inner)
+{
+    rr_load load = {.key = RR_SLICE("rr:{latest:k}:v1")};
+    rr_arena arena;
+    rr_swap swap = {.key = load.key};
+    char *value;
+
+    (void)context;
+    rr_arena_init(&arena, 0);
+    assert_int_equal(rr_store_memory_ops.load(inner, &load, 1, &arena, NULL), RR_OK);
+    if (load.value.len != 0) {
+        value = rr_arena_take(&arena, load.value.len);
+        memcpy(value, load.value.data, load.value.len);
+        value[load.value.len - 3] ^= 1;
+        swap.token = rr_value_token(load.value);
+        swap.value = (rr_slice){value, load.value.len};
+        assert_int_equal(rr_store_memory_ops.swap(inner, &swap, 1, &arena, NULL), RR_OK);
+    }
+    rr_arena_fini(&arena);
+}
+
+/* The nth swap fails in this way, for each n there is. */
+static void fail_each_swap(rr_fault_kind kind)
+{
+    for (size_t nth = 1; nth <= RECORDS; nth++) {
+        rr_fault plan = {.op = RR_FAULT_SWAP, .kind = kind, .nth = nth, .late = 3, .rival = rival};
+        rr_store *store = rr_store_faulty_new(&rr_store_memory_ops, open_memory(), &plan, 1);
+        witness w = {&rr_store_faulty_ops, store};
+        rr_source *source = rr_source_script_new(script, RECORDS, stored_by_now, &w);
+        rr_error error = {0};
+
+        if (run(&rr_store_faulty_ops, store, source, 2, &error) != RR_OK) {
+            fail_msg("swap %zu: %s", nth, error.text);
+        }
+        assert_int_equal(rr_source_script_acked(source), RECORDS);
+        assert_newest(&rr_store_faulty_ops, store);
+        if (kind != RR_FAULT_LATE) { /* a swap that is done is known by its token, and not decided again */
+            assert_int_equal(totals.verdicts[RR_VERDICT_APPLIED], RECORDS - RECORDS / 3);
+        }
+        rr_source_script_ops.close(source);
+        rr_store_faulty_ops.close(store);
+    }
+}
+
+static void a_swap_that_was_lost_is_decided_again(void **state)
+{
+    (void)state;
+    fail_each_swap(RR_FAULT_RIVAL);
+}
+
+static void a_swap_that_was_not_sent_is_sent_again(void **state)
+{
+    (void)state;
+    fail_each_swap(RR_FAULT_NOT_SENT);
+}
+
+static void a_swap_without_an_answer_is_looked_up(void **state)
+{
+    (void)state;
+    fail_each_swap(RR_FAULT_NO_ANSWER);
+}
+
+static void a_swap_that_is_done_late_does_no_harm(void **state)
+{
+    (void)state;
+    fail_each_swap(RR_FAULT_LATE);
+}
+
+/* ---- an alert that is due is in the log, and reaches the channel ---- */
+
+static void each_stale_record_is_told(void **state)
+{
+    rr_store *store = open_memory();
+    rr_source *source = rr_source_script_new(script, 3, NULL, NULL);
+    rr_error error = {0};
+
+    (void)state;
+    assert_int_equal(run(&rr_store_memory_ops, store, source, 1, &error), RR_OK);
+    assert_string_equal(told, " stale_overwrite");
+    rr_source_script_ops.close(source);
+    rr_store_memory_ops.close(store);
+}
+
+/* The same, taken in the other order: it is our own disorder. */
+static void our_own_disorder_is_not_told(void **state)
+{
+    static const bool apart[] = {false, true};
+
+    (void)state;
+    for (size_t k = 0; k < 2; k++) {
+        rr_store *store = open_memory();
+        rr_source *source = rr_source_script_new(script, 2, NULL, NULL);
+        rr_error error = {0};
+
+        /* The second first: then the first is older in its version, and in the stream. */
+        rr_source_script_hold_back(source, 1);
+        assert_int_equal(run(&rr_store_memory_ops, store, source, apart[k] ? 1 : 2, &error), RR_OK);
+        assert_int_equal(rr_source_script_acked(source), 2);
+        assert_string_equal(told, "");
+        rr_source_script_ops.close(source);
+        rr_store_memory_ops.close(store);
+    }
+}
+
+/* ---- dead letters ---- */
+
+static void letter_by_now(void *context, const rr_delivery *delivery)
+{
+    assert_true(rr_source_script_has_letter(*(rr_source **)context, delivery->stream_sequence));
+}
+
+/* Refused for any reason, and the dead letters' stream does not take it at first. */
+static void assert_letter(const rr_script_record *record, rr_verdict verdict, const char *alert)
+{
+    rr_store *store = open_memory();
+    rr_source *source = NULL;
+    rr_error error = {0};
+
+    source = rr_source_script_new(record, 1, letter_by_now, &source);
+    rr_source_script_fail_publish(source, 2);
+    assert_int_equal(run(&rr_store_memory_ops, store, source, 2, &error), RR_OK);
+    assert_int_equal(rr_source_script_acked(source), 1);
+    assert_int_equal(totals.verdicts[verdict], 1);
+    assert_int_equal(totals.dead_letters, 1);
+    assert_string_equal(told, alert);
+    rr_source_script_ops.close(source);
+    rr_store_memory_ops.close(store);
+}
+
+static void a_refused_record_has_its_dead_letter_first(void **state)
+{
+    const rr_script_record unrouted = {RR_SLICE("nowhere"), rr_buf_view(&payloads[0]), STORED_US};
+    const rr_script_record malformed = {RR_SLICE("latest"), RR_SLICE("\xff"), STORED_US};
+
+    (void)state;
+    assert_letter(&unrouted, RR_VERDICT_REFUSED, " contract_violation");
+    assert_letter(&malformed, RR_VERDICT_REFUSED, " contract_violation");
+}
+
+/* It arrived in time; but now its cell may have been removed, and it would come back as the first of a fresh one. */
+static void a_record_whose_cell_may_be_gone_is_too_late(void **state)
+{
+    const rr_script_record old = {RR_SLICE("kept"), rr_buf_view(&old_payload), STORED_US - INT64_C(10) * 86400000000};
+
+    (void)state;
+    assert_letter(&old, RR_VERDICT_TOO_LATE, " too_late");
+}
+
+/* ---- rollbacks ---- */
+
+static void copy_note(rr_store *from, rr_store *to)
+{
+    rr_slice key = RR_SLICE("rr:checkpoint:{s}"), value;
+    rr_arena arena;
+
+    rr_arena_init(&arena, 0);
+    assert_int_equal(rr_store_memory_ops.note_get(from, key, &arena, &value, NULL), RR_OK);
+    assert_int_not_equal(value.len, 0);
+    assert_int_equal(rr_store_memory_ops.note_put(to, key, value, 0, NULL), RR_OK);
+    rr_arena_fini(&arena);
+}
+
+/* Half was taken in, with its checkpoint; then all the rest; then the store is the one of half-way again. */
+typedef struct rollback {
+    rr_store *store; /* of half-way, with nothing but its checkpoint */
+    rr_source *source;
+} rollback;
+
+static rollback roll_back(bool with_checkpoint)
+{
+    rr_store *before = open_memory(), *after;
+    rollback r = {open_memory(), rr_source_script_new(script, RECORDS, NULL, NULL)};
+    rr_source *half = rr_source_script_new(script, RECORDS / 2, NULL, NULL);
+    rr_error error = {0};
+
+    assert_int_equal(run(&rr_store_memory_ops, before, half, 2, &error), RR_OK);
+    if (with_checkpoint) {
+        copy_note(before, r.store);
+    }
+    after = open_memory();
+    assert_int_equal(run(&rr_store_memory_ops, after, r.source, 2, &error), RR_OK);
+    assert_int_equal(rr_source_script_acked(r.source), RECORDS);
+    rr_source_script_ops.close(half);
+    rr_store_memory_ops.close(before);
+    rr_store_memory_ops.close(after);
+    return r;
+}
+
+static void forget(rollback *r)
+{
+    rr_source_script_ops.close(r->source);
+    rr_store_memory_ops.close(r->store);
+}
+
+static void another_store_gets_back_what_it_lost(void **state)
+{
+    static const bool checkpoint[] = {false, true};
+
+    (void)state;
+    for (size_t k = 0; k < 2; k++) {
+        rollback r = roll_back(checkpoint[k]);
+        rr_error error = {0};
+
+        incarnation = "run/two";
+        assert_int_equal(run(&rr_store_memory_ops, r.store, r.source, 2, &error), RR_OK);
+        assert_newest(&rr_store_memory_ops, r.store);
+        assert_non_null(strstr(told, " sink_rolled_back"));
+        assert_null(strstr(told, "gap"));
+        assert_null(strstr(told, "stale")); /* what is read again raises none */
+        forget(&r);
+    }
+}
+
+static void what_cannot_be_read_again_is_told(void **state)
+{
+    rollback r = roll_back(true);
+    rr_error error = {0};
+
+    (void)state;
+    incarnation = "run/two";
+    rr_source_script_set_stream(r.source, RECORDS, RECORDS, 1);
+    assert_int_equal(run(&rr_store_memory_ops, r.store, r.source, 2, &error), RR_OK);
+    assert_non_null(strstr(told, " unrepairable_gap"));
+    forget(&r);
+}
+
+static void a_source_that_is_another_one_is_stopped(void **state)
+{
+    static const struct {
+        uint64_t last;
+        int64_t created_at_us;
+    } streams[] = {{3, 1}, {RECORDS, 2}};
+
+    (void)state;
+    for (size_t k = 0; k < 2; k++) {
+        rollback r = roll_back(true);
+        rr_error error = {0};
+
+        rr_source_script_set_stream(r.source, 1, streams[k].last, streams[k].created_at_us);
+        assert_int_equal(run(&rr_store_memory_ops, r.store, r.source, 2, &error), RR_CONFIG);
+        forget(&r);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_swap_that_was_lost_is_decided_again),
+        cmocka_unit_test(a_swap_that_was_not_sent_is_sent_again),
+        cmocka_unit_test(a_swap_without_an_answer_is_looked_up),
+        cmocka_unit_test(a_swap_that_is_done_late_does_no_harm),
+        cmocka_unit_test(each_stale_record_is_told),
+        cmocka_unit_test(our_own_disorder_is_not_told),
+        cmocka_unit_test(a_refused_record_has_its_dead_letter_first),
+        cmocka_unit_test(a_record_whose_cell_may_be_gone_is_too_late),
+        cmocka_unit_test(another_store_gets_back_what_it_lost),
+        cmocka_unit_test(what_cannot_be_read_again_is_told),
+        cmocka_unit_test(a_source_that_is_another_one_is_stopped),
+    };
+
+    return cmocka_run_group_tests(tests, begin, end);
+}
