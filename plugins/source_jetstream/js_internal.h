@@ -36,6 +36,7 @@ struct rr_source {
     bool leaving;         /* no interest any more */
     uint64_t reconnects;  /* the connection for which it is */
     int64_t revive_at_ms; /* not before that: open a new connection */
+    int64_t ask_ms; /* how long an answer about the consumer is waited for; longer after each that did not come */
 
     /* ack: all */
     rr_acks acks;

@@ -12,7 +12,9 @@ enum {
     HEADER_NAME_MAX = 128,
     HEADER_VALUE_MAX = 64 * 1024,
     HEADER_LINE = 12, /* NATS/1.0 and two line ends */
+    NUMBER_MAX = 20,
     SLICE_MS = 50,
+    TOO_LARGE = 10054,
     WRONG_LAST_SEQUENCE = 10071
 };
 
@@ -109,13 +111,19 @@ static natsStatus add_header(natsMsg *message, const rr_header *header)
     return status;
 }
 
+/* Of the header that tells that the payload was cut. */
+static size_t cut_header_size(const rr_publication *item)
+{
+    return item->cut_header.len + NUMBER_MAX + 4;
+}
+
 /* Bytes on the wire, headers included; 0: a header cannot be sent, and error says which. */
 static size_t size_of(rr_publication *item)
 {
     size_t size = item->payload.len;
 
-    if (item->header_count > 0 || item->once) {
-        size += HEADER_LINE + (item->once ? sizeof once_header + 4 : 0);
+    if (item->header_count > 0 || item->once || item->cut_from > 0) {
+        size += HEADER_LINE + (item->once ? sizeof once_header + 4 : 0) + (item->cut_from > 0 ? cut_header_size(item) : 0);
     }
     for (size_t i = 0; i < item->header_count; i++) {
         const rr_header *header = &item->headers[i];
@@ -145,7 +153,39 @@ static natsStatus fill(natsMsg *message, const rr_publication *item)
     if (status == NATS_OK && item->once) {
         status = natsMsgHeader_Set(message, once_header, "0");
     }
+    if (status == NATS_OK && item->cut_from > 0) {
+        char number[NUMBER_MAX + 1];
+        int len = snprintf(number, sizeof number, "%zu", item->cut_from);
+        rr_header header = {item->cut_header, {number, (size_t)len}};
+
+        status = add_header(message, &header);
+    }
     return status;
+}
+
+/* Leaves `len` bytes of the payload. False: it may not be cut, or nothing would be won. */
+static bool cut_to(rr_publication *item, size_t len)
+{
+    if (!good_header_name(item->cut_header) || len >= item->payload.len) {
+        return false;
+    }
+    if (item->cut_from == 0) {
+        item->cut_from = item->payload.len;
+    }
+    item->payload.len = len;
+    return true;
+}
+
+/* Cuts what the server would refuse; *size is what is left then. */
+static bool cut_for_server(rr_publication *item, size_t most, size_t *size)
+{
+    size_t over = *size - most + (item->cut_from == 0 ? cut_header_size(item) + HEADER_LINE : 0);
+
+    if (over > item->payload.len || !cut_to(item, item->payload.len - over)) {
+        return false;
+    }
+    *size = size_of(item);
+    return *size != 0 && *size <= most;
 }
 
 static rr_status check_item(rr_source *source, rr_publication *item, char *subject)
@@ -163,7 +203,7 @@ static rr_status check_item(rr_source *source, rr_publication *item, char *subje
     if (size == 0) {
         return item->error.status;
     }
-    if (size > (size_t)most) {
+    if (size > (size_t)most && !cut_for_server(item, (size_t)most, &size)) {
         return rr_fail(&item->error, RR_INPUT, "subject %s: %zu bytes with headers, but the server takes at most %" PRId64
                        " (max_payload)", subject, size, most);
     }
@@ -233,6 +273,13 @@ typedef struct answers {
     size_t nobody;  /* of these: nobody listens on the subject; which one they were is not told by cnats */
 } answers;
 
+/* Its stream takes no message as large as this, and does not say how large one may be: half of it, under the same number. */
+static bool sent_smaller(rr_source *source, rr_publication *item, uint64_t number, natsMsg *message)
+{
+    return rr_js_json_number(rr_js_data(message), "err_code") == TOO_LARGE && cut_to(item, item->payload.len / 2) &&
+           send_item(source, item, number);
+}
+
 /* Waits for the answers to `items`, whose numbers begin at `base`. */
 static void collect(rr_source *source, rr_publication *items, size_t count, uint64_t base, answers *got)
 {
@@ -246,7 +293,8 @@ static void collect(rr_source *source, rr_publication *items, size_t count, uint
             const char *suffix = strrchr(natsMsg_GetSubject(message), '.');
             uint64_t number = suffix == NULL ? UINT64_MAX : strtoull(suffix + 1, NULL, 10);
 
-            if (number >= base && number - base < count) {
+            if (number >= base && number - base < count &&
+                !sent_smaller(source, &items[number - base], number, message)) {
                 take_confirmation(&items[number - base], message);
                 got->missing--;
             }

@@ -21,7 +21,7 @@ enum {
     DEAF_MS = 2 * RR_JS_EXPIRES_MS, /* silent for so long: say that it cannot be reached */
     PAUSE_MS = 250,    /* before a new pull, after the server turned one away */
     REVIVE_MS = 1000,
-    ASK_MIN_MS = 250,  /* the shortest wait for an answer about the consumer */
+    ASK_MIN_MS = 250,  /* the first wait for an answer about the consumer */
     FORGIVE_MS = RR_JS_EXPIRES_MS + 1500,
     RESETTLE_MS = 3000
 };
@@ -73,24 +73,36 @@ bool rr_js_in_step(const rr_source *source)
            && source->reconnects == rr_nats_reconnects(source->nats);
 }
 
+/* Asks for the consumer. Where the way there is slow no answer would ever be in time for a fetch: so each time that none
+ * came the next one is waited for longer, up to the time-out of a request. */
+static rr_status ask_in_time(rr_source *source, int64_t deadline_ms, jsConsumerInfo **info, rr_error *error)
+{
+    int64_t left_ms = deadline_ms - rr_nats_now_ms(), most_ms = source->options.timeout_ms;
+    int64_t wait_ms = source->ask_ms > ASK_MIN_MS ? source->ask_ms : ASK_MIN_MS;
+    rr_status status;
+
+    wait_ms = least(wait_ms < left_ms ? left_ms : wait_ms, most_ms);
+    status = rr_js_consumer_info(source, (int)wait_ms, info, error);
+    source->ask_ms = status == RR_UNAVAILABLE ? least(wait_ms * 2, most_ms) : ASK_MIN_MS;
+    return status;
+}
+
 /* Subscribed, and the consumer is there. Under `ack: all` a new subscription, since what the old one still holds was
  * counted by another connection. */
 static rr_status bind_again(rr_source *source, int64_t deadline_ms, rr_error *error)
 {
     uint64_t reconnects = rr_nats_reconnects(source->nats);
     bool fresh = source->sub == NULL || reconnects != source->reconnects;
-    int64_t wait_ms = deadline_ms - rr_nats_now_ms();
     jsConsumerInfo *info = NULL;
     rr_status status = RR_OK;
 
-    wait_ms = wait_ms < ASK_MIN_MS ? ASK_MIN_MS : least(wait_ms, source->options.timeout_ms);
     if (source->sub == NULL || source->options.ack == RR_ACK_ALL || source->leaving) {
         rr_js_drop_subscription(source);
         source->leaving = false;
         status = rr_js_subscribe(source, &source->sub, source->inbox, error);
     }
     if (status == RR_OK) {
-        status = rr_js_consumer_info(source, (int)wait_ms, &info, error);
+        status = ask_in_time(source, deadline_ms, &info, error);
     }
     if (status == RR_OK && source->options.ack == RR_ACK_ALL) {
         rr_acks_reset(&source->acks, info->Delivered.Consumer + 1);
@@ -142,7 +154,6 @@ static rr_status wait_connected(rr_source *source, int64_t deadline_ms, rr_error
 /* While there is a debt, look again now and then: what was outstanding may be removed, or never come on its own. */
 static rr_status settle_again(rr_source *source, int64_t deadline_ms, rr_error *error)
 {
-    int64_t wait_ms = deadline_ms - rr_nats_now_ms();
     jsConsumerInfo *info = NULL;
     uint64_t queued = 0;
     rr_status status;
@@ -151,8 +162,7 @@ static rr_status settle_again(rr_source *source, int64_t deadline_ms, rr_error *
         || (natsSubscription_QueuedMsgs(source->sub, &queued) == NATS_OK && queued > 0)) {
         return RR_OK;
     }
-    wait_ms = wait_ms < ASK_MIN_MS ? ASK_MIN_MS : least(wait_ms, source->options.timeout_ms);
-    status = rr_js_consumer_info(source, (int)wait_ms, &info, error);
+    status = ask_in_time(source, deadline_ms, &info, error);
     if (status == RR_OK) {
         status = rr_js_settle(source, info, error);
         jsConsumerInfo_Destroy(info);

@@ -72,9 +72,9 @@ bool rr_dead_letter_write(rr_publication *letter, const char *prefix, const rr_i
                           rr_buf *text, rr_arena *arena)
 {
     rr_header *headers = rr_arena_take(arena, HEADERS * sizeof *headers);
-    bool cut = delivery->payload.len > RR_DEAD_LETTER_PAYLOAD_MAX;
 
-    *letter = (rr_publication){.payload = delivery->payload, .headers = headers, .once = true};
+    *letter = (rr_publication){.payload = delivery->payload, .headers = headers, .once = true,
+                               .cut_header = RR_SLICE("Rr-Cut-From-Bytes")};
     letter->subject = subject_of(prefix, item, delivery, text, arena);
     if (headers == NULL || letter->subject.data == NULL) {
         return false;
@@ -90,9 +90,9 @@ bool rr_dead_letter_write(rr_publication *letter, const char *prefix, const rr_i
     add(letter, headers, "Rr-Stored-At", time_of(delivery->stored_at_us, arena));
     add_number(letter, headers, "Rr-Deliveries", delivery->times_delivered, text, arena);
     add(letter, headers, "Rr-Program", RR_SLICE("reconciler " RR_VERSION_TEXT));
-    if (cut) {
+    if (delivery->payload.len > RR_DEAD_LETTER_PAYLOAD_MAX) {
         letter->payload.len = RR_DEAD_LETTER_PAYLOAD_MAX;
-        add_number(letter, headers, "Rr-Cut-From-Bytes", delivery->payload.len, text, arena);
+        letter->cut_from = delivery->payload.len;
     }
     return rr_buf_ok(text);
 }

@@ -506,6 +506,16 @@ static rr_status all_halted(const live *l, rr_error *error)
     return rr_fail(error, RR_CONFIG, "every source was rolled back or made anew: there is nothing to read (see above)");
 }
 
+void rr_keeper_show_status(live *l)
+{
+    rr_status status = RR_OK;
+
+    rr_arena_reset(&l->tick_arena);
+    for (size_t k = 0; k < l->options->contract_count && status == RR_OK && !l->options->observe; k++) {
+        status = put_status(l, l->options->contracts[k].contract, NULL);
+    }
+}
+
 bool rr_keeper_due(const live *l)
 {
     int64_t left_us = l->next_tick_us - l->options->now_us();

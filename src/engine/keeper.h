@@ -78,6 +78,9 @@ bool rr_keeper_due(const live *l);
 /* What is due each second. Outages are no error here. CONFIG: it cannot go on. */
 rr_status rr_keeper_tick(live *l, rr_error *error);
 
+/* Tells readers how far it is, as well as it can. */
+void rr_keeper_show_status(live *l);
+
 /* Reads a slice of what is to be repaired, of each source that has something. *busy: there is more. */
 rr_status rr_keeper_repair(live *l, bool *busy, rr_error *error);
 

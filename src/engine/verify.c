@@ -11,10 +11,11 @@
 #include "replace.h"
 #include "view.h"
 
-enum { BATCH = 1024, PAGE = 256, LOOKS = 5, LOOK_PAUSE_MS = 500 };
+enum { BATCH = 1024, PAGE = 256, LOOKS = 5, LOOK_PAUSE_MS = 500, QUICK_LOOKS = 10, QUICK_PAUSE_MS = 20 };
 
 typedef struct covered {
     uint64_t first, reached; /* sequences */
+    uint64_t settled;        /* what was acknowledged up to here must be in the store; UINT64_MAX: all of it */
     int64_t since_us;        /* when the first message was stored; only later windows are covered whole */
     bool whole;              /* the stream still has its first message */
 } covered;
@@ -281,11 +282,44 @@ static void report(const verify *v, const pair *p, const rr_cell *expected, cons
     rr_buf_fini(&b);
 }
 
+/* On a live stream: the store holds what came behind the end of our reading, or lacks what is still under way to it. */
+static bool is_moving(const verify *v, const pair *p)
+{
+    for (size_t k = 0; k < v->options->source_count; k++) {
+        rr_slice stream = v->options->sources[k].stream;
+
+        if ((rr_slice_equal(stream, p->found.stream) && p->found.stream_sequence > v->covered[k].reached) ||
+            (rr_slice_equal(stream, p->expected.stream) && p->expected.stream_sequence > v->covered[k].settled)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Asked before the store is: what is acknowledged by now is in it. Without a consumer nothing is under way. */
+static rr_status see_settled(verify *v, rr_error *error)
+{
+    rr_status status = RR_OK;
+
+    for (size_t k = 0; k < v->options->source_count && status == RR_OK; k++) {
+        rr_source_info info = {0};
+
+        v->covered[k].settled = UINT64_MAX;
+        if (v->options->upto == NULL) {
+            status = v->options->sources[k].ops->info(v->options->sources[k].source, &info, error);
+        }
+        if (info.delivered != 0) {
+            v->covered[k].settled = info.ack_floor;
+        }
+    }
+    return status;
+}
+
 /* Walks the cells of both units by window. What differs is said and counted in the last look; a unit that does not
  * differ is counted, and not looked at again. True: something differs. */
 static bool compare_units(verify *v, pair *p, bool last)
 {
-    bool session = v->options->contract->window_kind == RR_WINDOW_SESSION, differs = false;
+    bool session = v->options->contract->window_kind == RR_WINDOW_SESSION, differs = false, moving = is_moving(v, p);
     uint64_t equal = 0, not_verifiable = 0;
     size_t a = 0, b = 0;
 
@@ -295,7 +329,6 @@ static bool compare_units(verify *v, pair *p, bool last)
         int order = expected == NULL ? 1 : found == NULL ? -1 : rr_window_compare(expected->window, found->window);
         rr_window window = session ? (order <= 0 ? expected->window : found->window) : p->item->window;
         bool gone = rr_cell_may_be_gone(v->options->contract, window, v->options->now_us());
-
         const shown *as = &p->shown[b]; /* of `found`; there is one more than cells */
 
         expected = order <= 0 ? expected : NULL;
@@ -306,6 +339,8 @@ static bool compare_units(verify *v, pair *p, bool last)
             not_verifiable++;
         } else if (expected != NULL && found != NULL && !as->wrong && same_cell(expected, found)) {
             equal++;
+        } else if (last && moving) {
+            not_verifiable++; /* and what we know must not replace it */
         } else {
             differs = true;
             if (last) {
@@ -342,6 +377,23 @@ static bool all_parts(verify *v, const rr_listed *item, rr_slice value, rr_unit 
     return true;
 }
 
+/* Something too short to have a token, that could guard its replacement: it goes first, if it is still what was seen. */
+static rr_status clear_way(verify *v, rr_slice key, rr_slice *store_value, rr_error *error)
+{
+    bool done = false;
+    rr_status status;
+
+    if (store_value->len == 0 || rr_value_token(*store_value).len != 0) {
+        return RR_OK;
+    }
+    status = v->options->store_ops->note_set(v->options->store, key, *store_value, (rr_slice){NULL, 0}, 0, NULL, &done,
+                                             error);
+    if (status == RR_OK && done) {
+        *store_value = (rr_slice){NULL, 0};
+    }
+    return status;
+}
+
 /* Puts what the streams say in the place of what the store holds, unless that has changed meanwhile. */
 static rr_status replace(verify *v, pair *p, rr_slice memory_value, rr_slice store_value, rr_error *error)
 {
@@ -355,6 +407,10 @@ static rr_status replace(verify *v, pair *p, rr_slice memory_value, rr_slice sto
 
     if (p->expected.cell_count == 0) {
         return RR_OK; /* nothing says that it should be removed: the streams may have been purged */
+    }
+    status = clear_way(v, p->item->key, &replacement.store_value, error);
+    if (status != RR_OK) {
+        return status;
     }
     if (!all_parts(v, p->item, memory_value, &p->expected) ||
         !rr_replacement_prepare(&replacement, &v->tokens, &v->page, &swap)) {
@@ -380,7 +436,8 @@ static rr_status look_at_page(verify *v, rr_listed *items, size_t count, bool la
     for (size_t k = 0; k < count; k++) {
         expected[k].key = found[k].key = items[k].key;
     }
-    status = v->options->memory_ops->load(v->memory, expected, count, &v->page, error);
+    status = see_settled(v, error);
+    status = status == RR_OK ? v->options->memory_ops->load(v->memory, expected, count, &v->page, error) : status;
     status = status == RR_OK ? v->options->store_ops->load(v->options->store, found, count, &v->page, error) : status;
     for (size_t k = 0; k < count && status == RR_OK; k++) {
         pair p = {.item = &items[k]};
@@ -440,7 +497,8 @@ static rr_status list_all(verify *v, rr_listing *all, rr_error *error)
 
 static rr_status compare_all(verify *v, rr_error *error)
 {
-    unsigned looks = v->options->looks == 0 ? LOOKS : v->options->looks;
+    unsigned slow = v->options->looks == 0 ? LOOKS : v->options->looks;
+    unsigned looks = slow == 1 ? 1 : slow + QUICK_LOOKS; /* between two changes of a cell that is hot */
     rr_status status = list_all(v, &v->suspects, error);
 
     for (unsigned k = 0; k + 1 < looks && status == RR_OK; k++) {
@@ -448,7 +506,7 @@ static rr_status compare_all(verify *v, rr_error *error)
         if (status != RR_OK || v->suspects.count == 0) {
             break;
         }
-        v->options->pause(LOOK_PAUSE_MS);
+        v->options->pause(k < slow ? LOOK_PAUSE_MS : QUICK_PAUSE_MS);
         status = read_on(v);
     }
     if (status == RR_OK) {

@@ -41,7 +41,7 @@ static void add_round(rr_history *history, size_t count, uint64_t version)
     }
 }
 
-/* Calls that came from a client. The others are made inside our functions, once a cell, and are no messages. */
+/* Calls that came from a client. The others are made inside our functions, once a cell: no messages. */
 static long long calls_from_clients(rr_world *world)
 {
     static const char *const inner[] = {

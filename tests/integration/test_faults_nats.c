@@ -353,7 +353,7 @@ static void answers_that_take_a_second_are_waited_for(void **state)
 
     open_way(&w, state, &setup);
     rr_relay_delay(w.relay, 500);
-    rr_run_load(&w.run, load());
+    rr_run_load(&w.run, 500);
     rr_wait_settled(w.run.world, RR_SETTLE_MS);
     rr_relay_reset(w.relay); /* it must also come anew */
     rr_run_load(&w.run, 300);

@@ -328,7 +328,7 @@ static void refused_for_a_while(rr_run *run, const char *says)
     rr_run_load(run, load());
     rr_child_wait_for(run->program, "the store cannot be reached", SOON_MS);
     rr_child_wait_for(run->program, says, SOON_MS);
-    rr_nap_ms((long)rr_world_scaled(2500, 10000)); /* longer than ack_wait */
+    rr_nap_ms((long)rr_world_scaled(1000, 10000));
     assert_int_equal(rr_stream_count(run->world, "DEAD"), 0);
 }
 
@@ -459,7 +459,7 @@ static void answers_that_take_a_second_are_waited_for(void **state)
     open_way(&w, state, &setup, true);
     rr_relay_delay(w.relay, 500);
     rr_run_load(&w.run, load());
-    rr_nap_ms((long)rr_world_scaled(6000, 60000));
+    rr_nap_ms((long)rr_world_scaled(3000, 60000));
     assert_false(rr_child_has_said(w.run.program, "the store cannot be reached"));
     rr_relay_reset(w.relay); /* it must also come anew */
     rr_run_load(&w.run, 300);
@@ -478,7 +478,7 @@ static void answers_later_than_its_patience_are_not_taken_for_others(void **stat
     rr_relay_delay(w.relay, 1200); /* there and back: 2.4 s, and it waits for 2 */
     rr_run_load(&w.run, 300);
     rr_child_wait_for(w.run.program, "timed out", SOON_MS);
-    rr_nap_ms((long)rr_world_scaled(4000, 30000));
+    rr_nap_ms((long)rr_world_scaled(2000, 30000));
     rr_relay_delay(w.relay, 0);
     close_way(&w);
 }

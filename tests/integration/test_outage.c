@@ -1,5 +1,5 @@
-/* Servers that are away, or hold what is not ours: nothing is lost, nothing good becomes a dead letter, and it goes on by
- * itself. */
+/* Servers that are away, or hold what is not ours: nothing is lost, nothing good becomes a dead letter, and
+ * it goes on by itself. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -15,7 +15,7 @@
 
 #include "publish.h"
 
-enum { LEAVE_MS = 10000, LEAVE_ALONE_MS = 20000, BACK_MS = 5000, SETTLE_MS = 30000, LOAD = 400 };
+enum { LEAVE_MS = 10000, LEAVE_ALONE_MS = 10000, BACK_MS = 5000, SETTLE_MS = 30000, LOAD = 400 };
 
 static const char *const names[] = {"sums", NULL};
 static const char contract[] = "  - {name: sums, mode: delta, window: {kind: tumbling, size: 1m}}\n";
@@ -264,7 +264,7 @@ static uint64_t records_of(const rr_history *history, const char *key)
     return count;
 }
 
-/* One cell cannot be stored: its records wait, all others are done, and when the key is gone it heals by itself. */
+/* One cell cannot be stored: its records wait, the others are done. With the key gone it heals by itself. */
 static void poisoned_by(rr_world *world, const char *const *poison)
 {
     rr_setup setup = {.contracts = contract, .names = names};

@@ -1,5 +1,5 @@
-/* What the program insists on before it takes a record, and before it acknowledges one: contracts that are the same for
- * all, dead letters that somebody keeps, and under `ack: all` that nobody else reads. */
+/* What the program insists on before it takes a record, and before it acknowledges one: contracts that are
+ * the same for all, dead letters that somebody keeps, and under `ack: all` that nobody else reads. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -59,8 +59,8 @@ static bool has_lost(rr_world *world, const void *context)
     return rr_relay_lost(context) > 2000; /* far more than the pulls that are under way */
 }
 
-/* Kills it between a swap and its acknowledgement: what it says to NATS is lost, what it does to Redis is done. It has
- * asked for records before, so it gets some. */
+/* Kills it between a swap and its acknowledgement: what it says to NATS is lost, what it does to Redis is
+ * done. It has asked for records before, so it gets some. */
 static void kill_before_its_acknowledgements_arrive(slot *s, rr_relay *relay, const rr_history *history,
                                                     size_t from, size_t count)
 {

@@ -118,15 +118,18 @@ static rr_outcome join(rr_unit *unit, const rr_record *record, rr_arena *arena)
     return outcome;
 }
 
-static void print_unit(rr_unit *unit, const rr_record *any, rr_arena *arena, rr_buf *out)
+static void print_unit(rr_unit *unit, const rr_record *any, bool conflicts, rr_arena *arena, rr_buf *out)
 {
     bool session = sim->contract->window_kind == RR_WINDOW_SESSION;
 
     RR_MUST(rr_arena_reserve(arena, rr_join_need(unit, NULL)));
     rr_unit_see(unit, arena);
     for (size_t k = 0; k < unit->cell_count; k++) {
+        rr_view view = unit->cells[k].view;
+
+        view.conflicts = conflicts ? view.conflicts : 0;
         rr_cell_line(out, sim->contract, any->business_key, any->metric_version,
-                     session ? unit->cells[k].window : any->window, &unit->cells[k].view);
+                     session ? unit->cells[k].window : any->window, &view);
     }
 }
 
@@ -287,8 +290,8 @@ static bool readers_differ(const rr_sim_message *message, uint64_t before)
 
     rr_arena_init(&arena, 0);
     if (read_unit(message->key, before, &arena, &was) && read_unit(message->key, sim->store.now, &arena, &is)) {
-        print_unit(&was, &message->record, &arena, &old);
-        print_unit(&is, &message->record, &arena, &new);
+        print_unit(&was, &message->record, false, &arena, &old);
+        print_unit(&is, &message->record, false, &arena, &new);
         differ = !rr_slice_equal(rr_buf_view(&old), rr_buf_view(&new));
     }
     rr_buf_fini(&old);
@@ -388,7 +391,7 @@ static void print_all(bool stored, rr_buf *out)
                 join(&unit, &sim->source.messages[i].record, &arena);
             }
         }
-        print_unit(&unit, &message->record, &arena, &texts[units++]);
+        print_unit(&unit, &message->record, true, &arena, &texts[units++]);
     }
     qsort(texts, units, sizeof *texts, by_text);
     for (size_t k = 0; k < units; k++) {

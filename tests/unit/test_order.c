@@ -322,6 +322,67 @@ static void our_own_disorder_is_not_told(void **state)
     }
 }
 
+/* ---- one batch ---- */
+
+/* Records of versions 2, 1, 1, ... of one cell; the first from one stream, the others from `stream`. */
+static rr_batch_counts decide(rr_slice stream, size_t count, size_t *alerts)
+{
+    static rr_item items[RR_LIMIT_BATCH_ALERTS + 2];
+    static rr_record records[RR_LIMIT_BATCH_ALERTS + 2];
+    rr_batch_options options = {.prefix = RR_SLICE("rr"), .log_decisions = true};
+    rr_store *store = open_memory();
+    rr_batch *batch = rr_batch_new(&rr_store_memory_ops, store, &options);
+    rr_batch_counts counts;
+    rr_arena arena;
+    rr_error error = {0};
+
+    rr_arena_init(&arena, 0);
+    *alerts = 0;
+    for (size_t k = 0; k < count; k++) {
+        rr_text why = {.len = 0};
+
+        assert_int_equal(rr_record_from_proto(rr_buf_view(&payloads[k == 0 ? 1 : 2]), false, &arena, &records[k], NULL, NULL),
+                         RR_DECODED_RECORD);
+        assert_true(rr_arena_reserve(&arena, rr_admit_need(&contracts.items[0], &records[k])));
+        assert_int_equal(rr_admit(&contracts.items[0], &records[k], &arena, &why), RR_REASON_NONE);
+        records[k].stream = k == 0 ? RR_SLICE("A") : stream;
+        records[k].stream_sequence = k == 0 ? count + 1 : k;
+        items[k] = (rr_item){.contract = &contracts.items[0], .record = &records[k]};
+    }
+    assert_int_equal(rr_batch_begin(batch, items, count, &error), RR_OK);
+    assert_int_equal(rr_batch_step(batch, 0, &error), RR_OK);
+    for (size_t k = 0; k < count; k++) {
+        assert_true(items[k].settled);
+        *alerts += items[k].outcome.alerts != 0;
+    }
+    counts = *rr_batch_totals(batch);
+    rr_batch_free(batch);
+    rr_arena_fini(&arena);
+    rr_store_memory_ops.close(store);
+    return counts;
+}
+
+/* That a sequence is below another says nothing where they are of two streams. */
+static void disorder_is_of_one_stream(void **state)
+{
+    size_t alerts;
+
+    (void)state;
+    assert_int_equal(decide(RR_SLICE("A"), 2, &alerts).disorder, 1);
+    assert_int_equal(alerts, 0);
+    assert_int_equal(decide(RR_SLICE("B"), 2, &alerts).disorder, 0);
+    assert_int_equal(alerts, 1);
+}
+
+static void decisions_of_one_batch_are_bounded_and_counted(void **state)
+{
+    size_t alerts;
+
+    (void)state;
+    assert_int_equal(decide(RR_SLICE("B"), RR_LIMIT_BATCH_ALERTS + 1, &alerts).suppressed, 0);
+    assert_int_equal(decide(RR_SLICE("B"), RR_LIMIT_BATCH_ALERTS + 2, &alerts).suppressed, 1);
+}
+
 /* ---- dead letters ---- */
 
 static void letter_by_now(void *context, const rr_delivery *delivery)
@@ -471,6 +532,8 @@ int main(void)
         cmocka_unit_test(a_swap_that_is_done_late_does_no_harm),
         cmocka_unit_test(each_stale_record_is_told),
         cmocka_unit_test(our_own_disorder_is_not_told),
+        cmocka_unit_test(disorder_is_of_one_stream),
+        cmocka_unit_test(decisions_of_one_batch_are_bounded_and_counted),
         cmocka_unit_test(a_refused_record_has_its_dead_letter_first),
         cmocka_unit_test(a_record_whose_cell_may_be_gone_is_too_late),
         cmocka_unit_test(another_store_gets_back_what_it_lost),

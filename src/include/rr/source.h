@@ -70,6 +70,9 @@ typedef struct rr_publication {
     const rr_header *headers;
     size_t header_count;
     bool once;      /* in: the subject may hold one message; a second is no error (`already`) */
+    rr_slice cut_header; /* in: what is more than the server or the stream takes is cut to what they take, and a header of
+                          * this name holds its whole length; empty: it is an error */
+    size_t cut_from;     /* in, out: the whole length of a payload that was cut; 0: it was not */
     bool already;   /* out: it was there */
     rr_error error; /* out: OK: stored (or already there) */
 } rr_publication;
