@@ -306,6 +306,20 @@ static void copy_stream(rr_source_info *info, const jsStreamInfo *stream)
     snprintf(info->storage, sizeof info->storage, "%s", config->Storage == js_MemoryStorage ? "memory" : "file");
 }
 
+/* Where the consumer was made to start: what lies before was never meant for us. */
+static void copy_start(rr_source_info *info, const jsConsumerInfo *consumer)
+{
+    const jsConsumerConfig *config = consumer->Config;
+
+    if (config->DeliverPolicy == js_DeliverByStartSequence) {
+        info->starts_at = config->OptStartSeq;
+    } else if (config->DeliverPolicy == js_DeliverByStartTime) {
+        info->starts_at_us = config->OptStartTime / 1000;
+    } else if (config->DeliverPolicy != js_DeliverAll) {
+        info->starts_at_us = consumer->Created / 1000;
+    }
+}
+
 static rr_status js_info(rr_source *source, rr_source_info *info, rr_error *error)
 {
     jsStreamInfo *stream = NULL;
@@ -333,6 +347,8 @@ static rr_status js_info(rr_source *source, rr_source_info *info, rr_error *erro
     if (done == RR_OK) {
         info->ack_floor = consumer->AckFloor.Stream;
         info->delivered = consumer->Delivered.Stream;
+        info->deliveries = consumer->Delivered.Consumer;
+        copy_start(info, consumer);
         info->pending = consumer->NumPending;
         info->ack_pending = (uint64_t)consumer->NumAckPending;
         info->redelivered = (uint64_t)consumer->NumRedelivered;

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <time.h>
 
+#include "admit.h"
 #include "batch.h"
 #include "cell_json.h"
 #include "cells.h"
@@ -37,16 +38,6 @@ static int64_t now_us(void)
     return (int64_t)now.tv_sec * 1000000 + now.tv_nsec / 1000;
 }
 
-static void refuse(rr_item *item, rr_reason reason)
-{
-    bool late = reason == RR_REASON_BEYOND_RETENTION;
-
-    item->refused = true;
-    item->outcome = (rr_outcome){.verdict = late ? RR_VERDICT_TOO_LATE : RR_VERDICT_REFUSED,
-                                 .reason = reason,
-                                 .alerts = RR_BIT(late ? RR_ALERT_TOO_LATE : RR_ALERT_CONTRACT_VIOLATION)};
-}
-
 /* Takes one record of the file; false where it is none (a clock, a blank line). */
 static rr_status take(apply *a, rr_decoded decoded, rr_item *item, int64_t clock_us, rr_text *why,
                       bool *is_record, rr_error *error)
@@ -73,7 +64,7 @@ static rr_status take(apply *a, rr_decoded decoded, rr_item *item, int64_t clock
         reason = decoded == RR_DECODED_TOO_LARGE ? RR_REASON_LIMIT_EXCEEDED : RR_REASON_MALFORMED;
     }
     if (reason != RR_REASON_NONE) {
-        refuse(item, reason);
+        rr_item_refuse(item, reason);
         item->why = rr_arena_copy(&a->arena, (rr_slice){why->bytes, why->len});
     }
     return RR_OK;

@@ -44,8 +44,8 @@ static void report(void *context, rr_verify_finding finding, rr_slice key, rr_sl
 static const char *why_not(const rr_verify_totals *totals)
 {
     return totals->not_verifiable == 0 ? ""
-           : totals->covers_all        ? " (their retention is over)"
-                                       : " (the streams do not cover them whole)";
+           : totals->covers_all        ? " (their retention is over, or records of theirs are under way)"
+                                       : " (the streams do not cover them whole, or records of theirs are under way)";
 }
 
 static rr_status verify_contract(rr_opened *opened, const rr_args *args, const rr_contract *contract, uint64_t *different,
@@ -142,6 +142,7 @@ const rr_command rr_command_verify = {
     .options = options,
     .details = "Reads the streams from their first message through the same rules into memory, and prints one JSON line\n"
                "for each cell that differs. Exit 1 if any does. Cells that the streams do not cover whole are not judged.\n"
-               "On a live stream a difference is looked at again after reading on.\n",
+               "On a live stream a difference is looked at again after reading on; what is still under way then is not\n"
+               "judged either.\n",
     .run = run,
 };

@@ -212,6 +212,7 @@ size_t rr_unit_write(rr_unit *unit, char *to)
     rr_wire_put_byte(&at, unit->spilled ? FLAG_SPILLED : 0);
     rr_wire_put_slice(&at, unit->stream);
     rr_wire_put_varint(&at, unit->stream_sequence);
+    rr_wire_put_varint(&at, (uint64_t)unit->expires_ms);
     rr_wire_put_varint(&at, unit->part_total);
     rr_wire_put_varint(&at, unit->cell_count);
     for (size_t k = 0; k < unit->cell_count; k++) {
@@ -497,6 +498,7 @@ bool rr_unit_read(rr_unit *unit, const rr_contract *contract, rr_slice bytes, rr
     unit->complete = !unit->spilled;
     unit->stream = rr_wire_get_slice(&in);
     unit->stream_sequence = rr_wire_get_varint(&in);
+    unit->expires_ms = (int64_t)rr_wire_get_varint(&in);
     unit->part_total = rr_wire_get_varint(&in);
     if (!get_cells(&in, unit, arena) || (!unit->spilled && !get_inline_parts(&in, unit, arena))) {
         return false;

@@ -4,7 +4,7 @@
 
 #include "record_proto.h"
 
-static void refuse(rr_item *item, rr_reason reason)
+void rr_item_refuse(rr_item *item, rr_reason reason)
 {
     bool late = reason == RR_REASON_BEYOND_RETENTION || reason == RR_REASON_CELL_GONE;
 
@@ -57,7 +57,7 @@ bool rr_admit_payload(const rr_contract *contract, rr_slice stream, const rr_del
         }
     }
     if (reason != RR_REASON_NONE) {
-        refuse(item, reason);
+        rr_item_refuse(item, reason);
         item->why = why.len == 0 ? rr_slice_of(rr_reason_text(reason))
                                  : rr_arena_copy(arena, (rr_slice){why.bytes, why.len});
     }

@@ -15,4 +15,7 @@ bool rr_admit_delivery(const rr_live_source *source, const rr_delivery *delivery
 bool rr_admit_payload(const rr_contract *contract, rr_slice stream, const rr_delivery *delivery, int64_t now_us,
                       rr_arena *arena, rr_item *item, rr_record *record);
 
+/* Sets the outcome of an item that cannot be joined. */
+void rr_item_refuse(rr_item *item, rr_reason reason);
+
 #endif

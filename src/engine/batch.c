@@ -32,6 +32,7 @@ typedef struct unit {
     bool attempted;     /* ... and there was one */
     bool unanswered;    /* its answer never came */
     unsigned lost;
+    size_t suppressed;  /* decisions that are only counted */
 } unit;
 
 struct rr_batch {
@@ -50,9 +51,9 @@ struct rr_batch {
     size_t slot_room;
     rr_buf text;      /* keys, while they are made */
     rr_cache *cache;  /* NULL: none */
-    size_t logged;    /* entries of this batch */
+    size_t logged;    /* entries of this batch that are stored ... */
+    size_t logging;   /* ... and that this round tries to store */
     int64_t now_us;   /* of the step */
-    bool refusals_logged;
 };
 
 rr_batch *rr_batch_new(const rr_store_ops *ops, rr_store *store, const rr_batch_options *options)
@@ -220,7 +221,6 @@ rr_status rr_batch_begin(rr_batch *batch, rr_item *items, size_t count, rr_error
     batch->item_count = count;
     batch->unit_count = 0;
     batch->logged = 0;
-    batch->refusals_logged = false;
     if (!make_room(batch, count)) {
         return no_memory(error);
     }
@@ -330,6 +330,9 @@ static rr_status join_unit(rr_batch *batch, unit *u, rr_error *error)
             u->state = UNIT_PARTS;
             return rr_stored_read(&u->facts, u->contract, u->value, &batch->arena, error);
         }
+        if (item->outcome.verdict == RR_VERDICT_REFUSED) {
+            item->why = rr_slice_of(rr_reason_text(item->outcome.reason));
+        }
         if (is_own_disorder(batch, u, item)) {
             batch->counts.disorder++;
             item->outcome.alerts &= ~(rr_alert_set)RR_BIT(RR_ALERT_STALE_OVERWRITE);
@@ -432,17 +435,17 @@ static bool wanted_parts(rr_batch *batch, unit *u, rr_parts_read *read)
     return true;
 }
 
-static rr_status take_parts(rr_batch *batch, unit *u, const rr_parts_read *read, rr_error *error)
+static void take_parts(rr_batch *batch, unit *u, const rr_parts_read *read)
 {
     bool good = true;
 
     if (read->error.status != RR_OK) {
         give_up(batch, u, &read->error);
-        return RR_OK;
+        return;
     }
     if (read->changed) {
         u->state = UNIT_LOAD;
-        return RR_OK;
+        return;
     }
     for (size_t k = 0; good && read->all && k < read->part_count; k++) {
         good = rr_part_read(&u->facts, read->parts[k].name, read->parts[k].bytes, &batch->arena);
@@ -458,7 +461,7 @@ static rr_status take_parts(rr_batch *batch, unit *u, const rr_parts_read *read,
         rr_fail(&why, RR_INPUT, "key %.*s: what is kept beside it is broken, or of a contract of another shape",
                 (int)u->key.len, u->key.data);
         give_up(batch, u, &why);
-        return RR_OK;
+        return;
     }
     u->facts.complete = read->all;
     if (u->forgets) {
@@ -468,8 +471,6 @@ static rr_status take_parts(rr_batch *batch, unit *u, const rr_parts_read *read,
         }
     }
     u->state = UNIT_JOIN;
-    (void)error;
-    return RR_OK;
 }
 
 static rr_status parts_round(rr_batch *batch, rr_error *error)
@@ -496,7 +497,7 @@ static rr_status parts_round(rr_batch *batch, rr_error *error)
     }
     status = count == 0 ? RR_OK : batch->ops->read_parts(batch->store, reads, count, &batch->arena, error);
     for (size_t k = 0; k < count && status == RR_OK; k++) {
-        status = take_parts(batch, which[k], &reads[k], error);
+        take_parts(batch, which[k], &reads[k]);
     }
     return status;
 }
@@ -504,10 +505,11 @@ static rr_status parts_round(rr_batch *batch, rr_error *error)
 /* ---- what a swap carries ---- */
 
 /* The records of a unit whose decision is to be kept. */
-static bool put_entries(rr_batch *batch, const unit *u, rr_swap *swap, int64_t now_us)
+static bool put_entries(rr_batch *batch, unit *u, rr_swap *swap, int64_t now_us)
 {
     rr_slice *entries;
 
+    u->suppressed = 0;
     if (!batch->options.log_decisions) {
         return true;
     }
@@ -522,11 +524,11 @@ static bool put_entries(rr_batch *batch, const unit *u, rr_swap *swap, int64_t n
         if (!rr_decision_due(&item->outcome) || (batch->options.again && item->outcome.alerts == 0)) {
             continue;
         }
-        if (batch->logged >= RR_LIMIT_BATCH_ALERTS) {
-            batch->counts.suppressed++;
+        if (batch->logged + batch->logging >= RR_LIMIT_BATCH_ALERTS) {
+            u->suppressed++;
             continue;
         }
-        batch->logged++;
+        batch->logging++;
         entries[swap->entry_count] = rr_decision_write(item, now_us, &batch->text, &batch->scratch);
         if (entries[swap->entry_count++].data == NULL) {
             return false;
@@ -647,9 +649,9 @@ static bool put_value(rr_batch *batch, unit *u, rr_swap *swap, int64_t now_us)
         }
     } else {
         swap->expire_at_ms = expiry_ms(batch, u->contract, batch->items[u->first_item].record->window.end);
-        /* It was set when the cell was made; a longer retention holds for windows that end after the change. */
-        swap->keeps_expiry = swap->token.len != 0 && swap->expire_at_ms != 0;
+        swap->keeps_expiry = swap->token.len != 0 && swap->expire_at_ms == u->facts.expires_ms;
     }
+    u->facts.expires_ms = swap->expire_at_ms;
     rr_buf_clear(&batch->text);
     rr_stored_write(&batch->text, &u->facts, now_us, u->token, &batch->scratch);
     swap->value = written(batch);
@@ -671,41 +673,13 @@ static bool prepare_swap(rr_batch *batch, unit *u, rr_swap *swap, int64_t now_us
     return u->grew || swap->entry_count != 0;
 }
 
-/* Refused records have no unit; their alerts need no token. */
-static bool prepare_refusals(rr_batch *batch, rr_swap *swaps, size_t *count, int64_t now_us)
-{
-    for (size_t k = 0; k < batch->item_count; k++) {
-        rr_item *item = &batch->items[k];
-        rr_slice *entry;
-
-        if (!item->refused) {
-            continue;
-        }
-        if (!batch->options.log_decisions || batch->logged >= RR_LIMIT_BATCH_ALERTS) {
-            batch->counts.suppressed += batch->options.log_decisions;
-            continue;
-        }
-        batch->logged++;
-        entry = rr_arena_take(&batch->scratch, sizeof *entry);
-        if (entry == NULL) {
-            return false;
-        }
-        *entry = rr_decision_write(item, now_us, &batch->text, &batch->scratch);
-        swaps[*count] = (rr_swap){.entries = entry, .entry_count = 1};
-        swaps[*count].log_key = rr_decision_log_key(batch->options.prefix, item->contract, &batch->text, &batch->scratch);
-        if (entry->data == NULL || swaps[*count].log_key.data == NULL) {
-            return false;
-        }
-        ++*count;
-    }
-    return true;
-}
-
 static void take_answer(rr_batch *batch, unit *u, rr_swap *swap)
 {
     switch (swap->answer) {
     case RR_SWAP_WON:
         batch->counts.won++;
+        batch->logged += swap->entry_count;
+        batch->counts.suppressed += u->suppressed;
         if (swap->value.len != 0) {
             remember(batch, u, swap->value);
         }
@@ -742,16 +716,13 @@ static void take_answer(rr_batch *batch, unit *u, rr_swap *swap)
 
 static rr_status swap_round(rr_batch *batch, int64_t now_us, rr_error *error)
 {
-    size_t refused = batch->refusals_logged ? 0 : batch->item_count;
-    rr_swap *swaps = rr_arena_take(&batch->scratch, (batch->unit_count + refused + 1) * sizeof *swaps);
-    unit **which = rr_arena_take(&batch->scratch, (batch->unit_count + 1) * sizeof *which);
-    size_t count = 0, units;
-    bool failed = false;
+    size_t wanted = count_in(batch, UNIT_SWAP), count = 0;
+    rr_swap *swaps = rr_arena_take(&batch->scratch, wanted * sizeof *swaps);
+    unit **which = rr_arena_take(&batch->scratch, wanted * sizeof *which);
+    bool failed = swaps == NULL || which == NULL;
     rr_status status;
 
-    if (swaps == NULL || which == NULL) {
-        return no_memory(error);
-    }
+    batch->logging = 0;
     for (size_t k = 0; k < batch->unit_count && !failed; k++) {
         unit *u = &batch->units[k];
 
@@ -765,28 +736,78 @@ static rr_status swap_round(rr_batch *batch, int64_t now_us, rr_error *error)
             settle_unit(batch, u);
         }
     }
-    units = count;
-    if (failed || (refused != 0 && !prepare_refusals(batch, swaps, &count, now_us))) {
+    if (failed) {
         return no_memory(error);
     }
-    batch->counts.swaps += units;
+    batch->counts.swaps += count;
     status = count == 0 ? RR_OK : batch->ops->swap(batch->store, swaps, count, &batch->arena, error);
-    for (size_t k = 0; k < units; k++) {
+    for (size_t k = 0; k < count; k++) {
         take_answer(batch, which[k], &swaps[k]);
     }
-    for (size_t k = units; k < count && status == RR_OK; k++) {
-        if (swaps[k].answer == RR_SWAP_FAILED) {
-            *error = swaps[k].error;
-            status = RR_UNAVAILABLE; /* an alert that cannot be stored: nothing may be acknowledged */
-        }
+    return status;
+}
+
+/* ---- refused records: they have no unit, and their alerts need no token ---- */
+
+static bool prepare_refusal(rr_batch *batch, const rr_item *item, rr_swap *swap, int64_t now_us)
+{
+    rr_slice *entry = rr_arena_take(&batch->scratch, sizeof *entry);
+
+    if (entry == NULL) {
+        return false;
     }
-    if (status == RR_OK && !batch->refusals_logged) {
-        batch->refusals_logged = true;
-        for (size_t k = 0; k < batch->item_count; k++) {
-            batch->items[k].settled |= batch->items[k].refused;
+    *entry = rr_decision_write(item, now_us, &batch->text, &batch->scratch);
+    RR_STORE_ITEM_INIT(swap);
+    swap->entries = entry;
+    swap->entry_count = 1;
+    swap->log_key = rr_decision_log_key(batch->options.prefix, item->contract, &batch->text, &batch->scratch);
+    return entry->data != NULL && swap->log_key.data != NULL;
+}
+
+/* An alert that cannot be stored: nothing may be acknowledged. */
+static rr_status log_refusals(rr_batch *batch, rr_swap *swaps, size_t count, rr_error *error)
+{
+    rr_status status = count == 0 ? RR_OK : batch->ops->swap(batch->store, swaps, count, &batch->scratch, error);
+
+    for (size_t k = 0; k < count && status == RR_OK; k++) {
+        if (swaps[k].answer != RR_SWAP_WON) {
+            status = rr_fail(error, RR_UNAVAILABLE, "%s", swaps[k].error.text);
         }
     }
     return status;
+}
+
+static rr_status refusal_round(rr_batch *batch, int64_t now_us, rr_error *error)
+{
+    size_t room = RR_LIMIT_BATCH_ALERTS, refused = 0, count = 0;
+    rr_swap *swaps = NULL;
+    rr_status status;
+
+    for (size_t k = 0; k < batch->item_count; k++) {
+        refused += batch->items[k].refused && !batch->items[k].settled;
+    }
+    if (refused == 0) {
+        return RR_OK;
+    }
+    room = !batch->options.log_decisions || batch->logged >= room ? 0 : room - batch->logged;
+    room = room < refused ? room : refused;
+    swaps = rr_arena_take(&batch->scratch, room * sizeof *swaps);
+    for (size_t k = 0; k < batch->item_count && count < room; k++) {
+        if (batch->items[k].refused && !batch->items[k].settled &&
+            (swaps == NULL || !prepare_refusal(batch, &batch->items[k], &swaps[count++], now_us))) {
+            return no_memory(error);
+        }
+    }
+    status = log_refusals(batch, swaps, count, error);
+    if (status != RR_OK) {
+        return status;
+    }
+    batch->logged += count;
+    batch->counts.suppressed += batch->options.log_decisions ? refused - count : 0;
+    for (size_t k = 0; k < batch->item_count; k++) {
+        batch->items[k].settled |= batch->items[k].refused;
+    }
+    return RR_OK;
 }
 
 static rr_status join_round(rr_batch *batch, rr_error *error)
@@ -820,6 +841,9 @@ rr_status rr_batch_step(rr_batch *batch, int64_t now_us, rr_error *error)
         }
         if (status == RR_OK) {
             status = swap_round(batch, now_us, error);
+        }
+        if (status == RR_OK) {
+            status = refusal_round(batch, now_us, error);
         }
     } while (status == RR_OK && count_in(batch, UNIT_LOAD) + count_in(batch, UNIT_OPEN) != 0);
     if (status != RR_OK) {

@@ -104,12 +104,20 @@ bool rr_checkpoint_read(rr_slice json, rr_arena *arena, rr_checkpoint *checkpoin
 
 void rr_checkpoint_set_repair(rr_checkpoint *c, uint64_t from, uint64_t to, uint64_t acked)
 {
+    if (!c->repairing) {
+        c->first = c->from = from;
+        c->to = to;
+        c->acked = acked;
+        c->found_lost = 0;
+        c->uncertain = false;
+    }
+    /* One that is under way goes on, over whatever either asks for. */
     c->repairing = true;
-    c->first = c->from = from;
-    c->to = to;
-    c->acked = acked;
-    c->found_lost = c->begun = 0;
-    c->uncertain = false;
+    c->first = from < c->first ? from : c->first;
+    c->from = from < c->from ? from : c->from;
+    c->to = to > c->to ? to : c->to;
+    c->acked = acked > c->acked ? acked : c->acked;
+    c->begun = 0;
 }
 
 /* What the stream no longer has cannot be read again. */
@@ -137,10 +145,14 @@ rr_checkpoint_finding rr_checkpoint_advance(rr_checkpoint *c, bool known, const 
     }
     if (!known) {
         c->created_at_us = info->created_at_us;
-        /* What was delivered may have been acknowledged, also above the floor. */
-        if (info->delivered != 0) {
+        c->floor = info->delivered;
+        /* What was delivered may have been acknowledged, also above the consumer's floor. */
+        if (info->deliveries != 0) {
+            uint64_t first = info->starts_at > info->first_sequence ? info->starts_at : info->first_sequence;
+
             finding = RR_CHECKPOINT_NEVER_WRITTEN;
-            rr_checkpoint_set_repair(c, info->first_sequence, info->delivered, info->delivered);
+            c->floor = first - (first != 0);
+            rr_checkpoint_set_repair(c, first, info->delivered, info->delivered);
         }
     } else if (c->incarnation[0] == '\0') {
         /* Nothing is lost here, so nothing counts as lost. A rewind asked for meanwhile is not forgotten. */
@@ -153,11 +165,12 @@ rr_checkpoint_finding rr_checkpoint_advance(rr_checkpoint *c, bool known, const 
         }
     } else if (strcmp(c->incarnation, incarnation) != 0) {
         /* Equality of a floor is evidence of nothing: what was written above it may be gone. */
+        uint64_t from = c->repairing && c->first <= c->floor ? c->first : c->floor + 1;
         uint64_t to = c->repairing && c->to > info->delivered ? c->to : info->delivered;
 
         if (to > c->floor) {
             finding = RR_CHECKPOINT_STORE_CHANGED;
-            rr_checkpoint_set_repair(c, c->floor + 1, to, to);
+            rr_checkpoint_set_repair(c, from, to, to);
         }
     } else if (!c->repairing && info->ack_floor > c->floor) {
         c->floor = info->ack_floor;

@@ -53,7 +53,7 @@ typedef enum rr_checkpoint_finding {
 rr_checkpoint_finding rr_checkpoint_advance(rr_checkpoint *checkpoint, bool known, const rr_source_info *info,
                                             const char *incarnation);
 
-/* Asks for a range to be read again (also `rewind`). */
+/* Asks for a range to be read again (also `rewind`); joins it to one that is under way. */
 void rr_checkpoint_set_repair(rr_checkpoint *checkpoint, uint64_t from, uint64_t to, uint64_t acked);
 
 /* A digest of a message, to notice a stream that was replaced by another one. */

@@ -240,17 +240,23 @@ static rr_status write_checkpoint(live *l, size_t k, rr_slice held, const rr_che
 static rr_status halt(live *l, size_t k, rr_checkpoint_finding finding, const rr_checkpoint *c, const rr_source_info *info,
                       rr_error *error)
 {
-    l->reached[k].halted = true;
-    return finding == RR_CHECKPOINT_SOURCE_ROLLED_BACK
-               ? raise_format(l, RR_ALERT_SOURCE_ROLLED_BACK, k, error,
-                              "stream %.*s ends at sequence %" PRIu64 ", but results up to %" PRIu64
-                              " are stored: it lost its end, and is stopped here. Restore it, or use a new source name "
-                              "and a new consumer",
-                              (int)c->stream.len, c->stream.data, info->last_sequence, c->floor)
-               : raise_format(l, RR_ALERT_SOURCE_ROLLED_BACK, k, error,
-                              "stream %.*s is not the one whose results are stored: it was made anew or replaced, and is "
-                              "stopped here. Use a new source name and a new consumer for it",
-                              (int)c->stream.len, c->stream.data);
+    rr_live_reach *reach = &l->reached[k];
+    rr_status status;
+
+    reach->halted = true;
+    status = finding == RR_CHECKPOINT_SOURCE_ROLLED_BACK
+                 ? raise_format(l, RR_ALERT_SOURCE_ROLLED_BACK, k, error,
+                                "stream %.*s ends at sequence %" PRIu64 ", but results up to %" PRIu64
+                                " are stored: it lost its end, and is stopped here. Restore it, or use a new source "
+                                "name, a new consumer and another prefix of dead letters",
+                                (int)c->stream.len, c->stream.data, info->last_sequence, c->floor)
+                 : raise_format(l, RR_ALERT_SOURCE_ROLLED_BACK, k, error,
+                                "stream %.*s is not the one whose results are stored: it was made anew or replaced, and "
+                                "is stopped here. Use a new source name, a new consumer and another prefix of dead "
+                                "letters for it",
+                                (int)c->stream.len, c->stream.data);
+    reach->untold = status != RR_OK;
+    return status;
 }
 
 typedef struct digest_check {
@@ -268,16 +274,19 @@ static bool take_digest(void *context, const rr_delivery *delivery)
 }
 
 /* Once, at the start: the message at the floor must be the one that it was. */
-static bool is_replaced(const live *l, size_t k, const rr_checkpoint *c)
+static rr_status see_replaced(const live *l, size_t k, const rr_checkpoint *c, bool *replaced, rr_error *error)
 {
     const rr_live_source *source = &l->options->sources[k];
     digest_check check = {0};
+    rr_status status;
 
+    *replaced = false;
     if (c->digest_of == 0 || l->reached[k].incarnation[0] != '\0') {
-        return false;
+        return RR_OK;
     }
-    source->ops->replay(source->source, c->digest_of, c->digest_of, take_digest, &check, NULL);
-    return check.seen && check.digest != c->digest;
+    status = source->ops->replay(source->source, c->digest_of, c->digest_of, take_digest, &check, error);
+    *replaced = check.seen && check.digest != c->digest;
+    return status;
 }
 
 static rr_status say_finding(live *l, size_t k, rr_checkpoint_finding finding, const rr_checkpoint *before,
@@ -315,7 +324,7 @@ static rr_status keep_checkpoint(live *l, size_t k, rr_error *error)
     rr_checkpoint before, now;
     rr_checkpoint_finding finding;
     rr_slice held = {NULL, 0};
-    bool done = false;
+    bool done = false, replaced = false;
     rr_status status = l->options->store_ops->identity(l->options->store, &identity, error);
 
     status = status == RR_OK ? source->ops->info(source->source, &info, error) : status;
@@ -325,8 +334,13 @@ static rr_status keep_checkpoint(live *l, size_t k, rr_error *error)
     }
     now = before;
     finding = rr_checkpoint_advance(&now, held.len != 0, &info, identity.incarnation);
-    if (finding != RR_CHECKPOINT_SOURCE_REMADE && held.len != 0 && is_replaced(l, k, &before)) {
-        finding = RR_CHECKPOINT_SOURCE_REMADE;
+    l->reached[k].since_us = info.starts_at_us;
+    if (finding != RR_CHECKPOINT_SOURCE_REMADE && held.len != 0) {
+        status = see_replaced(l, k, &before, &replaced, error);
+        if (status != RR_OK) {
+            return status;
+        }
+        finding = replaced ? RR_CHECKPOINT_SOURCE_REMADE : finding;
     }
     if (finding == RR_CHECKPOINT_SOURCE_REMADE || finding == RR_CHECKPOINT_SOURCE_ROLLED_BACK) {
         return halt(l, k, finding, &before, &info, error);
@@ -350,6 +364,14 @@ static rr_status keep_checkpoint(live *l, size_t k, rr_error *error)
     return status;
 }
 
+/* True if a rest of at most a tick is over, or the clock was set back. */
+static bool is_over(const live *l, int64_t until_us)
+{
+    int64_t left_us = until_us - l->options->now_us();
+
+    return left_us <= 0 || left_us > TICK_US;
+}
+
 /* ---- repair ---- */
 
 typedef struct slice_read {
@@ -357,6 +379,7 @@ typedef struct slice_read {
     size_t source;
     size_t count;
     uint64_t acked; /* what is applied above this was not lost, but under way */
+    int64_t since_us; /* what was stored before was never meant for us */
     uint64_t lost;
     rr_status status;
     rr_error *error;
@@ -374,6 +397,11 @@ static void decide_slice(slice_read *read)
         read->status = rr_batch_step(l->repair_batch, l->options->now_us(), read->error);
     }
     for (size_t k = 0; k < read->count && read->status == RR_OK; k++) {
+        if (slot->items[k].stuck) {
+            /* Nobody else would bring it back: the slice is read again until it can be stored. */
+            read->status = rr_fail(read->error, RR_UNAVAILABLE, "a cell cannot be stored (see above)");
+            break;
+        }
         read->lost += slot->items[k].settled && slot->items[k].outcome.verdict == RR_VERDICT_APPLIED &&
                       slot->items[k].record->stream_sequence <= read->acked;
     }
@@ -387,6 +415,9 @@ static bool read_again(void *context, const rr_delivery *delivery)
     live *l = read->l;
     rr_live_slot *slot = &l->slots[0]; /* no batch is under way */
 
+    if (delivery->stored_at_us < read->since_us) {
+        return true;
+    }
     if (!rr_admit_delivery(&l->options->sources[read->source], delivery, l->options->now_us(), &slot->arena,
                            &slot->items[read->count], &slot->records[read->count])) {
         read->status = rr_fail(read->error, RR_MEMORY, "memory ran out");
@@ -428,7 +459,7 @@ static rr_status begin_slice(live *l, size_t k, rr_slice *held, rr_checkpoint *c
 static rr_status read_slice(live *l, size_t k, const rr_checkpoint *c, uint64_t upto, uint64_t *lost, rr_error *error)
 {
     const rr_live_source *source = &l->options->sources[k];
-    slice_read read = {.l = l, .source = k, .acked = c->acked, .error = error};
+    slice_read read = {.l = l, .source = k, .acked = c->acked, .since_us = l->reached[k].since_us, .error = error};
     rr_status status = source->ops->replay(source->source, c->from, upto, read_again, &read, error);
 
     if (status == RR_OK && read.status == RR_OK && read.count != 0) {
@@ -483,8 +514,11 @@ rr_status rr_keeper_repair(live *l, bool *busy, rr_error *error)
 
     *busy = false;
     for (size_t k = 0; k < l->options->source_count && status == RR_OK && !l->options->observe; k++) {
-        if (!l->reached[k].halted && l->reached[k].checkpoint.repairing) {
+        rr_live_reach *reach = &l->reached[k];
+
+        if (!reach->halted && reach->checkpoint.repairing && is_over(l, reach->repair_after_us)) {
             status = repair_slice(l, k, error);
+            reach->repair_after_us = status == RR_OK ? 0 : l->options->now_us() + TICK_US;
             *busy |= l->reached[k].checkpoint.repairing;
         }
     }
@@ -518,9 +552,7 @@ void rr_keeper_show_status(live *l)
 
 bool rr_keeper_due(const live *l)
 {
-    int64_t left_us = l->next_tick_us - l->options->now_us();
-
-    return left_us <= 0 || left_us > TICK_US; /* more than a tick: the clock was set back */
+    return is_over(l, l->next_tick_us);
 }
 
 rr_status rr_keeper_tick(live *l, rr_error *error)
@@ -536,9 +568,10 @@ rr_status rr_keeper_tick(live *l, rr_error *error)
     if (status == RR_OK && atomic_load(&l->moved)) {
         return RR_OK; /* what is below our prefix is nobody's any more */
     }
-    status = status == RR_OK ? rr_keeper_check_contracts(l, false, error) : status;
+    status = status == RR_OK ? rr_keeper_check_contracts(l, l->options->accept_contracts && !l->accepted, error) : status;
+    l->accepted |= status == RR_OK;
     for (size_t k = 0; k < l->options->source_count && status == RR_OK; k++) {
-        status = l->reached[k].halted ? RR_OK : keep_checkpoint(l, k, error);
+        status = l->reached[k].halted && !l->reached[k].untold ? RR_OK : keep_checkpoint(l, k, error);
         l->reached[k].away = status == RR_UNAVAILABLE;
         if (status != RR_OK) {
             rr_batch_distrust(l->batch);

@@ -14,6 +14,9 @@ typedef struct rr_live_reach {
     uint64_t sequence; /* the newest settled delivery */
     int64_t time_us;
     uint64_t digest;
+    bool untold;       /* ... and the alert of that could not be stored yet */
+    int64_t since_us;  /* what was stored before was never meant for us */
+    int64_t repair_after_us; /* a repair that failed rests until then */
     bool away;         /* queue or store did not answer at the last tick */
     bool halted;       /* it was rolled back or made anew: nothing more is taken from it */
     rr_checkpoint checkpoint;
@@ -47,6 +50,8 @@ typedef struct live {
     atomic_int down;        /* how many servers are away */
     atomic_ulong outages;
     atomic_bool leaving;
+    bool accepted;          /* the contracts' texts were looked at once */
+    rr_live_slot *admitted; /* waits for the one in flight to end */
     atomic_bool moved; /* another generation of the prefix is in force: nothing more is acknowledged here */
     rr_arena note_arena; /* of whoever uses the store at the moment */
     char drainer[64];

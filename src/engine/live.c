@@ -118,6 +118,22 @@ static rr_status check_in_force(live *l, bool *left, rr_error *error)
     return status;
 }
 
+/* While it waited a cell may have been removed: an old record must not come back as the first of a fresh one. */
+static bool refuse_gone(const live *l, rr_item *items, size_t count)
+{
+    bool any = false;
+
+    for (size_t k = 0; k < count; k++) {
+        if (!items[k].refused && !items[k].settled &&
+            rr_cell_may_be_gone(items[k].contract, items[k].record->window, l->options->now_us())) {
+            rr_item_refuse(&items[k], RR_REASON_CELL_GONE);
+            items[k].why = rr_slice_of(rr_reason_text(RR_REASON_CELL_GONE));
+            any = true;
+        }
+    }
+    return any;
+}
+
 static rr_status decide(live *l, rr_item *items, size_t count, bool *left, rr_error *error)
 {
     int pause = PAUSE_MIN_MS;
@@ -136,9 +152,11 @@ static rr_status decide(live *l, rr_item *items, size_t count, bool *left, rr_er
             status = RR_OK;
             break;
         }
-        status = same_store(l) ? RR_OK : rr_batch_begin(l->batch, items, count, error);
+        status = !refuse_gone(l, items, count) && same_store(l) ? RR_OK : rr_batch_begin(l->batch, items, count, error);
     }
-    recovered(l, &down, "the store");
+    if (!*left) {
+        recovered(l, &down, "the store");
+    }
     return status;
 }
 
@@ -199,7 +217,7 @@ static void signal_progress(live *l, const rr_live_slot *slot, int64_t *told_us)
 
 static void await_worker(live *l, const rr_live_slot *slot)
 {
-    int64_t told_us = l->options->now_us();
+    int64_t told_us = l->options->now_us(), also_told_us = told_us;
 
     if (!l->working) {
         return;
@@ -214,6 +232,9 @@ static void await_worker(live *l, const rr_live_slot *slot)
         if (l->work != NULL) {
             pthread_mutex_unlock(&l->lock);
             signal_progress(l, slot, &told_us);
+            if (l->admitted != NULL) {
+                signal_progress(l, l->admitted, &also_told_us);
+            }
             pthread_mutex_lock(&l->lock);
         }
     }
@@ -291,7 +312,9 @@ static rr_status store_dead_letters(live *l, rr_live_slot *slot, rr_error *error
             break;
         }
     }
-    recovered(l, &down, "the dead letters' stream");
+    if (!slot->left) {
+        recovered(l, &down, "the dead letters' stream");
+    }
     return RR_OK;
 }
 
@@ -328,7 +351,11 @@ static rr_status settle(live *l, rr_live_slot *slot, rr_error *error)
     if (done == 0) {
         return RR_OK;
     }
-    note_reached(&l->reached[slot->source], &slot->deliveries[done - 1]);
+    for (size_t k = 0; k < done; k++) {
+        if (slot->deliveries[k].stream_sequence > l->reached[slot->source].sequence) {
+            note_reached(&l->reached[slot->source], &slot->deliveries[k]);
+        }
+    }
     return source->ops->ack(source->source, slot->deliveries, done, error);
 }
 
@@ -380,8 +407,12 @@ static rr_status admit_all(live *l, rr_live_slot *slot, rr_error *error)
 /* Decodes what was fetched while the batch before it is decided; then that one is ended, and this one handed over. */
 static rr_status take_batch(live *l, rr_live_slot *slot, rr_error *error)
 {
-    rr_status admitted = admit_all(l, slot, error), status = collect(l, error);
     const rr_live_source *source = &l->options->sources[slot->source];
+    rr_status admitted = admit_all(l, slot, error), status;
+
+    l->admitted = admitted == RR_OK ? slot : NULL;
+    status = collect(l, error);
+    l->admitted = NULL;
 
     if (admitted != RR_OK) {
         return admitted;

@@ -91,6 +91,7 @@ bool rr_replacement_prepare(const rr_replacement *r, rr_tokens *tokens, rr_arena
     rr_tokens_next(tokens, (rr_slice){NULL, 0}, token);
     *swap = (rr_swap){.key = r->key, .token = rr_value_token(r->store_value),
                       .expire_at_ms = expiry_ms(r->unit->contract, end)};
+    r->unit->expires_ms = swap->expire_at_ms;
     rr_stored_write(&text, r->unit, r->now_us, token, arena);
     swap->value = kept(&text, arena);
     return swap->value.data != NULL && put_parts(r->unit, arena, swap) &&

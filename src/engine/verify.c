@@ -18,6 +18,8 @@ typedef struct covered {
     uint64_t settled;        /* what was acknowledged up to here must be in the store; UINT64_MAX: all of it */
     int64_t since_us;        /* when the first message was stored; only later windows are covered whole */
     bool whole;              /* the stream still has its first message */
+    uint64_t starts_at;      /* what was stored before was never meant for us: by sequence, ... */
+    int64_t starts_at_us;    /* ... or by time */
 } covered;
 
 typedef struct verify {
@@ -65,7 +67,8 @@ static bool take(void *context, const rr_delivery *delivery)
         c->since_us = delivery->stored_at_us;
     }
     c->reached = delivery->stream_sequence;
-    if (source->route(source->context, delivery->subject) != v->options->contract) {
+    if (delivery->stream_sequence < c->starts_at || delivery->stored_at_us < c->starts_at_us ||
+        source->route(source->context, delivery->subject) != v->options->contract) {
         return true;
     }
     /* No clock of ours: what was accepted then is judged as it was then. */
@@ -111,6 +114,8 @@ static rr_status see_coverage(verify *v)
         status = v->options->sources[k].ops->info(v->options->sources[k].source, &info, v->error);
         v->covered[k].first = info.first_sequence;
         v->covered[k].whole = info.first_sequence <= 1;
+        v->covered[k].starts_at = info.starts_at;
+        v->covered[k].starts_at_us = info.starts_at_us;
         v->totals->covers_all &= v->covered[k].whole;
     }
     return status;
@@ -437,8 +442,11 @@ static rr_status look_at_page(verify *v, rr_listed *items, size_t count, bool la
         expected[k].key = found[k].key = items[k].key;
     }
     status = see_settled(v, error);
-    status = status == RR_OK ? v->options->memory_ops->load(v->memory, expected, count, &v->page, error) : status;
     status = status == RR_OK ? v->options->store_ops->load(v->options->store, found, count, &v->page, error) : status;
+    /* What is to be replaced is read first and the streams behind it: so what they say includes all that it holds, and
+     * its token, which guards the swap, is from before. */
+    status = status == RR_OK && last && v->options->repair ? read_on(v) : status;
+    status = status == RR_OK ? v->options->memory_ops->load(v->memory, expected, count, &v->page, error) : status;
     for (size_t k = 0; k < count && status == RR_OK; k++) {
         pair p = {.item = &items[k]};
         rr_error why = {0};

@@ -685,6 +685,52 @@ static void a_walk_finds_the_units_under_a_prefix_taken_literally(void **state)
     assert_int_equal(first.count, 1);
 }
 
+static bool all_but_kept(void *context, rr_slice name)
+{
+    rr_slice kept = text(context);
+
+    return name.len < kept.len || memcmp(name.data + name.len - kept.len, kept.data, kept.len) != 0;
+}
+
+/* Of every kind, and nothing that stands beside the prefix. */
+static void a_sweep_removes_what_it_is_told_to(void **state)
+{
+    world *w = *state;
+    rr_pair pair = {text("id"), text("x")};
+    rr_slice entry = text("{}"), beside = in_arena(w, "Z%s1", w->prefix), kept = in_arena(w, "%s-kept", w->prefix);
+    rr_slice key = in_arena(w, "%sunit", w->prefix), side_key = in_arena(w, "%sside", w->prefix);
+    rr_side side = {.key = side_key, .value = text("s")};
+    rr_swap swap = {.key = key, .value = value(w, "x", 1), .parts = &pair, .part_count = 1, .sides = &side,
+                    .side_count = 1, .open = RR_OPEN_ADD, .open_key = in_arena(w, "%sopen", w->prefix),
+                    .open_member = text("m"), .open_score_ms = 1, .log_key = in_arena(w, "%slog", w->prefix),
+                    .entries = &entry, .entry_count = 1};
+    rr_parts_read read = {.key = key, .all = true};
+    rr_log_entry *entries;
+    uint64_t removed = 0;
+    seen_keys seen = {.w = w, .limit = 1000, .good = true};
+
+    make(w, beside);
+    make(w, kept);
+    assert_int_equal(swap_one(w, &swap), RR_SWAP_WON);
+    assert_int_equal(w->ops->sweep(w->store, text(w->prefix), all_but_kept, "-kept", &removed, &w->error), RR_OK);
+    assert_int_equal(removed, 5); /* value, parts, side, open, log */
+    assert_int_equal(load(w, key).len, 0);
+    assert_int_not_equal(load(w, kept).len, 0);
+    assert_int_not_equal(load(w, beside).len, 0);
+    assert_int_equal(w->ops->scan(w->store, text(w->prefix), see_key, &seen, &w->error), RR_OK);
+    assert_int_equal(seen.count, 1);
+    assert_int_equal(log_read(w, swap.log_key, "d", 0, &entries), 0);
+
+    /* What comes after it finds nothing of before. */
+    swap.parts = NULL;
+    swap.part_count = swap.entry_count = 0;
+    swap.open_member = text("n");
+    assert_int_equal(swap_one(w, &swap), RR_SWAP_WON);
+    read.token = rr_value_token(swap.value);
+    assert_int_equal(w->ops->read_parts(w->store, &read, 1, &w->arena, &w->error), RR_OK);
+    assert_int_equal(read.part_count, 0);
+}
+
 /* ---- keys that hold something else ---- */
 
 /* Puts a sorted set under a name, by means of the port alone. */
@@ -1356,6 +1402,7 @@ static int close_redis(void **state)
     PROMISE(a_note_is_set_only_over_what_was_expected),                                     \
     PROMISE(a_note_is_not_set_on_another_incarnation),                                      \
     PROMISE(a_walk_finds_the_units_under_a_prefix_taken_literally),                         \
+    PROMISE(a_sweep_removes_what_it_is_told_to),                                            \
     PROMISE(a_poisoned_unit_fails_alone_and_is_named),                                      \
     PROMISE(a_poisoned_companion_leaves_its_unit_unwritten),                                \
     PROMISE(a_poisoned_open_list_leaves_its_unit_unwritten),                                \

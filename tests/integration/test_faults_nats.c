@@ -393,8 +393,12 @@ static void connections_that_are_half_open_are_left(void **state)
     half_open(state, false);
 }
 
+/* It takes the client 20 s to find out. */
 static void connections_that_are_half_open_are_left_under_ack_all(void **state)
 {
+    if (!rr_world_full) {
+        skip();
+    }
     half_open(state, true);
 }
 

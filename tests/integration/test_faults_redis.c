@@ -462,7 +462,7 @@ static void answers_that_take_a_second_are_waited_for(void **state)
     rr_nap_ms((long)rr_world_scaled(3000, 60000));
     assert_false(rr_child_has_said(w.run.program, "the store cannot be reached"));
     rr_relay_reset(w.relay); /* it must also come anew */
-    rr_run_load(&w.run, 300);
+    rr_run_load(&w.run, 100);
     rr_wait_settled(w.run.world, RR_SETTLE_MS);
     rr_relay_delay(w.relay, 0);
     close_way(&w);

@@ -281,6 +281,39 @@ static size_t publish_while(rr_world *world, const rr_history *history, size_t f
     return from;
 }
 
+/* One cell that changes with every message is never the same twice; that is no difference. */
+static void a_hot_cell_is_verified(void **state)
+{
+    rr_world *world = *state;
+    char config[RR_WORLD_PATH];
+    rr_history history;
+    rr_child *program, *looker;
+    size_t at = 0;
+
+    configure(world, "hot", summing, config);
+    rr_history_init(&history, names, rr_world_seed);
+    for (size_t k = 0; k < 200000; k++) {
+        add_result(&history, 0, k + 1);
+    }
+    program = rr_child_run(world, config, NULL);
+    for (size_t k = 0; k < rr_world_scaled(1, 5); k++) {
+        looker = rr_child_start(world, (const char *[]){"verify", "--config", config, "--repair", NULL});
+        while (!is_over(looker) && at + 10 <= history.count) {
+            rr_publish_history(world, &history, at, 10);
+            at += 10;
+        }
+        assert_int_equal(rr_child_wait(looker, SOON_MS), 0);
+        assert_true(rr_child_has_said(looker, " 0 differ"));
+        assert_true(rr_child_has_said(looker, " 0 replaced"));
+    }
+    rr_wait_settled(world, SETTLE_MS);
+    history.count = at;
+    rr_assert_cells(world, &history);
+    assert_verified(world, config);
+    assert_int_equal(rr_child_stop(program, SOON_MS), 0);
+    rr_history_fini(&history);
+}
+
 static void a_live_stream_is_verified(void **state)
 {
     rr_world *world = *state;
@@ -901,6 +934,7 @@ int main(int argc, char **argv)
         cmocka_unit_test_setup_teardown(verify_reads_what_readers_of_sessions_read, rr_world_begin, rr_world_end),
         cmocka_unit_test_setup_teardown(what_the_stream_does_not_cover_is_not_judged, rr_world_begin, rr_world_end),
         cmocka_unit_test_setup_teardown(a_live_stream_is_verified, rr_world_begin, rr_world_end),
+        cmocka_unit_test_setup_teardown(a_hot_cell_is_verified, rr_world_begin, rr_world_end),
         cmocka_unit_test_setup_teardown(rewind_brings_back_what_was_deleted, rr_world_begin, rr_world_end),
         cmocka_unit_test_setup_teardown(rebuild_while_programs_run, rr_world_begin, rr_world_end),
         cmocka_unit_test_setup_teardown(rebuild_for_another_type, rr_world_begin, rr_world_end),

@@ -206,9 +206,11 @@ static rr_status script_info(rr_source *source, rr_source_info *info, rr_error *
 {
     (void)error;
     *info = (rr_source_info){.first_sequence = source->first, .last_sequence = source->last,
-                             .created_at_us = source->created_at_us, .replicas = 1};
+                             .created_at_us = source->created_at_us, .deliveries = source->consumed,
+                             .replicas = 1};
     for (size_t k = 0; k < source->count; k++) {
         info->delivered = source->times[k] != 0 ? k + 1 : info->delivered;
+        info->deliveries += source->times[k];
         info->pending += source->states[k] == WAITING;
         info->ack_pending += source->states[k] == DELIVERED;
     }

@@ -335,7 +335,8 @@ static rr_status do_source_info(rr_source *source, rr_source_info *info, rr_erro
 
     (void)source;
     *info = (rr_source_info){.first_sequence = 1, .last_sequence = src->stored, .created_at_us = 1767000000000000,
-                             .ack_floor = rr_sim_ack_floor(src), .delivered = src->delivered, .replicas = 1};
+                             .ack_floor = rr_sim_ack_floor(src), .delivered = src->delivered,
+                             .deliveries = src->delivered, .replicas = 1};
     snprintf(info->retention, sizeof info->retention, "limits");
     snprintf(info->storage, sizeof info->storage, "file");
     for (size_t k = 0; k < src->stored; k++) {

@@ -247,12 +247,13 @@ static rr_status do_store_load(rr_store *store, rr_load *loads, size_t count, rr
 
 static void read_part(rr_parts_read *read, const rr_sim_item *item, rr_arena *arena)
 {
-    rr_slice bytes = as_of(item, st->now), name = {item->field.data + RR_BIRTH_LEN, item->field.len - RR_BIRTH_LEN};
+    rr_slice bytes = as_of(item, st->now), name;
 
     if (item->kind != RR_SIM_PART || !rr_slice_equal(item->key, read->key) || bytes.len == 0 ||
         memcmp(item->field.data, read->token.data, RR_BIRTH_LEN) != 0) {
         return;
     }
+    name = (rr_slice){item->field.data + RR_BIRTH_LEN, item->field.len - RR_BIRTH_LEN};
     if (read->all) {
         read->parts[read->part_count++] = (rr_pair){out(arena, name), out(arena, bytes)};
     }
@@ -392,9 +393,17 @@ void rr_sim_do_late(void)
     }
 }
 
-static void delay_swaps(const rr_swap *swaps, size_t count)
+static void delay_swaps(rr_sim_engine *e, const rr_swap *swaps, size_t count)
 {
     rr_sim_do_late();
+    for (size_t k = 0; k < count; k++) {
+        if (swaps[k].value.len != 0) {
+            rr_sim_base *base = base_of(e, swaps[k].key);
+
+            base->at = st->now;
+            memcpy(base->token, rr_value_token(swaps[k].value).data, RR_TOKEN_LEN);
+        }
+    }
     st->late = rr_sim_take((count + 1) * sizeof *st->late);
     for (size_t k = 0; k < count; k++) {
         st->late[k] = keep_swap(&swaps[k]);
@@ -431,7 +440,7 @@ static rr_status do_store_swap(rr_store *store, rr_swap *swaps, size_t count, rr
             try_swap(e, &swaps[k]);
         }
     } else if (rr_sim_strikes(RR_SIM_UNKNOWN_LATE)) {
-        delay_swaps(swaps + good, count - good);
+        delay_swaps(e, swaps + good, count - good);
     } else {
         rr_sim_strikes(RR_SIM_UNKNOWN_NOT);
     }

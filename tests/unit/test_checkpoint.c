@@ -9,7 +9,7 @@
 #include "checkpoint.h"
 
 static const rr_source_info usual = {
-    .first_sequence = 1, .last_sequence = 100, .created_at_us = 7, .ack_floor = 60, .delivered = 80};
+    .first_sequence = 1, .last_sequence = 100, .created_at_us = 7, .ack_floor = 60, .delivered = 80, .deliveries = 80};
 
 static rr_checkpoint held(void)
 {
@@ -109,13 +109,26 @@ static void delivered_without_a_checkpoint_is_read_again_from_the_first(void **s
     assert_int_equal(c.created_at_us, 7);
 }
 
+/* What was stored before the place where the consumer was made to start was never meant for us. */
+static void nothing_is_read_again_from_before_the_consumer(void **state)
+{
+    rr_checkpoint c = {.stream = RR_SLICE("S")};
+    rr_source_info info = usual;
+
+    (void)state;
+    info.starts_at = 21;
+    assert_int_equal(rr_checkpoint_advance(&c, false, &info, "run/one"), RR_CHECKPOINT_NEVER_WRITTEN);
+    assert_int_equal(c.from, 21);
+    assert_int_equal(c.floor, 20);
+}
+
 static void a_fresh_consumer_has_nothing_to_repair(void **state)
 {
     rr_checkpoint c = {.stream = RR_SLICE("S")};
     rr_source_info info = usual;
 
     (void)state;
-    info.ack_floor = info.delivered = 0;
+    info.ack_floor = info.delivered = info.deliveries = 0;
     assert_int_equal(rr_checkpoint_advance(&c, false, &info, "run/one"), RR_CHECKPOINT_FINE);
     assert_false(c.repairing);
 }
@@ -175,6 +188,7 @@ int main(void)
         cmocka_unit_test(a_repair_that_is_interrupted_by_another_begins_anew),
         cmocka_unit_test(nothing_above_the_floor_is_nothing_to_repair),
         cmocka_unit_test(delivered_without_a_checkpoint_is_read_again_from_the_first),
+        cmocka_unit_test(nothing_is_read_again_from_before_the_consumer),
         cmocka_unit_test(a_fresh_consumer_has_nothing_to_repair),
         cmocka_unit_test(what_the_stream_no_longer_has_is_a_gap),
         cmocka_unit_test(a_stream_that_ends_below_the_floor_was_rolled_back),

@@ -28,7 +28,7 @@ static const char contracts_text[] = "contracts:\n"
 
 static rr_contract_list contracts;
 static rr_live_contract texts[2];
-static rr_buf printed[2], payloads[RECORDS], old_payload;
+static rr_buf printed[2], payloads[RECORDS], old_payload, young_payload;
 static rr_script_record script[RECORDS];
 
 static void make_payload(rr_buf *payload, const char *format, ...) __attribute__((format(printf, 2, 3)));
@@ -62,6 +62,8 @@ static void make_script(void)
     }
     make_payload(&old_payload, "\"result_version\":1,\"value\":1,\"window\":"
                                "{\"start\":\"2025-12-20T10:00:00Z\",\"end\":\"2025-12-20T10:01:00Z\"}");
+    make_payload(&young_payload, "\"result_version\":1,\"value\":1,\"window\":"
+                                 "{\"start\":\"2026-01-01T10:00:00Z\",\"end\":\"2026-01-01T10:01:00Z\"}");
 }
 
 static int begin(void **state)
@@ -86,6 +88,7 @@ static int end(void **state)
         rr_buf_fini(&payloads[k]);
     }
     rr_buf_fini(&old_payload);
+    rr_buf_fini(&young_payload);
     rr_buf_fini(&printed[0]);
     rr_buf_fini(&printed[1]);
     rr_contracts_fini(&contracts);
@@ -284,6 +287,85 @@ static void a_swap_that_is_done_late_does_no_harm(void **state)
 {
     (void)state;
     fail_each_swap(RR_FAULT_LATE);
+}
+
+/* ---- a store that is another one after an outage ---- */
+
+static rr_store *behind; /* the store that is there now */
+
+static rr_status moved_load(rr_store *store, rr_load *loads, size_t count, rr_arena *arena, rr_error *error)
+{
+    (void)store;
+    return rr_store_memory_ops.load(behind, loads, count, arena, error);
+}
+
+/* Of the first call of two units one is won; then the store is gone, and an empty one in its place. */
+static rr_status moved_swap(rr_store *store, rr_swap *swaps, size_t count, rr_arena *arena, rr_error *error)
+{
+    bool breaks = behind == store && count == 2;
+    rr_status status = rr_store_memory_ops.swap(behind, swaps, breaks ? 1 : count, arena, error);
+
+    if (breaks) {
+        swaps[1].answer = RR_SWAP_UNKNOWN;
+        behind = open_memory();
+        incarnation = "run/two";
+        status = rr_fail(error, RR_UNAVAILABLE, "the connection broke");
+    }
+    return status;
+}
+
+static rr_status moved_note_get(rr_store *store, rr_slice key, rr_arena *arena, rr_slice *value, rr_error *error)
+{
+    (void)store;
+    return rr_store_memory_ops.note_get(behind, key, arena, value, error);
+}
+
+static rr_status moved_note_set(rr_store *store, rr_slice key, rr_slice expected, rr_slice value, int64_t ttl_ms,
+                                const rr_store_identity *same, bool *done, rr_error *error)
+{
+    (void)store;
+    return rr_store_memory_ops.note_set(behind, key, expected, value, ttl_ms, same, done, error);
+}
+
+static void both_stored_by_now(void *context, const rr_delivery *delivery)
+{
+    static const rr_slice keys[] = {{"rr:{latest:k}:v1", 16},
+                                    {"rr:{kept:k}:v1:1767261600000000-1767261660000000", 48}};
+    rr_arena arena;
+
+    (void)context;
+    (void)delivery;
+    rr_arena_init(&arena, 0);
+    for (size_t k = 0; k < 2; k++) {
+        rr_load load = {.key = keys[k]};
+
+        assert_int_equal(rr_store_memory_ops.load(behind, &load, 1, &arena, NULL), RR_OK);
+        assert_int_not_equal(load.value.len, 0);
+    }
+    rr_arena_fini(&arena);
+}
+
+static void what_an_outage_took_is_decided_again(void **state)
+{
+    const rr_script_record two[] = {{RR_SLICE("latest"), rr_buf_view(&payloads[0]), STORED_US},
+                                    {RR_SLICE("kept"), rr_buf_view(&young_payload), STORED_US}};
+    rr_store_ops ops = rr_store_memory_ops;
+    rr_store *first = open_memory();
+    rr_source *source = rr_source_script_new(two, 2, both_stored_by_now, NULL);
+    rr_error error = {0};
+
+    (void)state;
+    behind = first;
+    ops.load = moved_load;
+    ops.swap = moved_swap;
+    ops.note_get = moved_note_get;
+    ops.note_set = moved_note_set;
+    assert_int_equal(run(&ops, first, source, 2, &error), RR_OK);
+    assert_int_equal(rr_source_script_acked(source), 2);
+    assert_ptr_not_equal(behind, first);
+    rr_source_script_ops.close(source);
+    rr_store_memory_ops.close(behind);
+    rr_store_memory_ops.close(first);
 }
 
 /* ---- an alert that is due is in the log, and reaches the channel ---- */
@@ -530,6 +612,7 @@ int main(void)
         cmocka_unit_test(a_swap_that_was_not_sent_is_sent_again),
         cmocka_unit_test(a_swap_without_an_answer_is_looked_up),
         cmocka_unit_test(a_swap_that_is_done_late_does_no_harm),
+        cmocka_unit_test(what_an_outage_took_is_decided_again),
         cmocka_unit_test(each_stale_record_is_told),
         cmocka_unit_test(our_own_disorder_is_not_told),
         cmocka_unit_test(disorder_is_of_one_stream),

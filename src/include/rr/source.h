@@ -52,7 +52,11 @@ typedef struct rr_source_options {
 typedef struct rr_source_info {
     uint64_t first_sequence, last_sequence;    /* of the stream */
     int64_t created_at_us;                     /* of the stream */
-    uint64_t ack_floor, delivered;             /* stream sequences of the consumer */
+    uint64_t ack_floor, delivered;             /* stream sequences of the consumer; a fresh one has `delivered` in front
+                                                * of where it starts */
+    uint64_t deliveries;                       /* how often it delivered; 0: it is fresh */
+    uint64_t starts_at;                        /* the sequence that it was made to start at; 0: any */
+    int64_t starts_at_us;                      /* ... or the time of storing; 0: any */
     uint64_t pending, ack_pending, redelivered;
     char retention[16]; /* limits, interest, workqueue */
     char storage[16];   /* of the stream: file, memory */
