@@ -59,6 +59,16 @@ bool rr_delta_owns(const rr_part *part, rr_window window)
     return false;
 }
 
+bool rr_delta_claims(const rr_part *part, rr_window window)
+{
+    for (size_t k = 0; k < part->claim_count; k++) {
+        if (rr_window_equal(part->claims[k].window, window)) {
+            return true;
+        }
+    }
+    return false;
+}
+
 static rr_claim *claim_of(rr_part *part, rr_window window)
 {
     for (size_t k = 0; k < part->claim_count; k++) {

@@ -21,6 +21,9 @@ rr_share rr_delta_share(const rr_part *part, rr_window window, rr_version cut);
 /* True if a contribution addressed to this very window counts. */
 bool rr_delta_owns(const rr_part *part, rr_window window);
 
+/* True if the identity was addressed to this window. */
+bool rr_delta_claims(const rr_part *part, rr_window window);
+
 /* Takes a contribution or a withdrawal into its identity's claims. Room for one more claim is there. `at`: the window
  * of the record, {0, 0} but for sessions. */
 rr_first rr_delta_take(rr_part *part, rr_window at, const rr_record *record);

@@ -410,7 +410,7 @@ static bool get_claims(rr_wire *in, const rr_contract *contract, rr_part *part, 
 {
     uint64_t count = rr_wire_get_varint(in);
 
-    if (in->failed || count > RR_LIMIT_WINDOWS) {
+    if (in->failed || count > RR_LIMIT_CLAIMS) {
         return false;
     }
     part->claim_room = (size_t)count + 1;

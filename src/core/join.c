@@ -660,12 +660,22 @@ static rr_joined take_record(join *j)
     }
 }
 
+static bool part_would_exceed(const join *j)
+{
+    const rr_part *part;
+
+    if (j->contract->mode == RR_MODE_CUMULATIVE || j->record->origin == RR_ORIGIN_CORRECTION) {
+        return false;
+    }
+    part = rr_unit_part(j->unit, rr_part_id(j->contract, j->record, j->scratch));
+    return part == NULL ? j->unit->part_total >= RR_LIMIT_PARTS
+                        : part->claim_count >= RR_LIMIT_CLAIMS && !rr_delta_claims(part, j->at);
+}
+
 static bool would_exceed(const join *j)
 {
     return (j->session && j->unit->cell_count == RR_LIMIT_WINDOWS && rr_unit_cell(j->unit, j->at) == NULL) ||
-           (j->contract->mode != RR_MODE_CUMULATIVE && j->record->origin == RR_ORIGIN_LIVE &&
-            j->unit->part_total >= RR_LIMIT_PARTS &&
-            rr_unit_part(j->unit, rr_part_id(j->contract, j->record, j->scratch)) == NULL);
+           part_would_exceed(j);
 }
 
 rr_joined rr_join(rr_unit *unit, const rr_record *record, rr_arena *scratch, rr_outcome *outcome)

@@ -11,6 +11,7 @@
     X(DECIMAL_DIGITS, 100, "digits of a decimal before the point, and after it", "REFUSED measure_type")               \
     X(PARTS, 2000000, "delta identities or contributors of a cell (of all sessions of a key)", "REFUSED limit_exceeded") \
     X(WINDOWS, 1000, "session windows of one business key and metric version", "REFUSED limit_exceeded")               \
+    X(CLAIMS, 64, "session windows that one delta identity is addressed to", "REFUSED limit_exceeded")                 \
     X(NAMED_VALUES, 16, "different values named by withdrawals of one version", "CONFLICT retraction_mismatch, not held") \
     X(INLINE_BYTES, 640, "bytes of identities or contributors kept in the cell's own value", "kept in a hash beside the cell") \
     X(BATCH_ALERTS, 1000, "decisions and alerts of one contract stored one by one in a batch", "counted")

@@ -148,11 +148,9 @@ rr_checkpoint_finding rr_checkpoint_advance(rr_checkpoint *c, bool known, const 
         c->floor = info->delivered;
         /* What was delivered may have been acknowledged, also above the consumer's floor. */
         if (info->deliveries != 0) {
-            uint64_t first = info->starts_at > info->first_sequence ? info->starts_at : info->first_sequence;
-
             finding = RR_CHECKPOINT_NEVER_WRITTEN;
-            c->floor = first - (first != 0);
-            rr_checkpoint_set_repair(c, first, info->delivered, info->delivered);
+            c->floor = info->starts_at > 1 ? info->starts_at - 1 : 0;
+            rr_checkpoint_set_repair(c, c->floor + 1, info->delivered, info->delivered);
         }
     } else if (c->incarnation[0] == '\0') {
         /* Nothing is lost here, so nothing counts as lost. A rewind asked for meanwhile is not forgotten. */

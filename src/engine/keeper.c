@@ -273,7 +273,7 @@ static bool take_digest(void *context, const rr_delivery *delivery)
     return false;
 }
 
-/* Once, at the start: the message at the floor must be the one that it was. */
+/* At the start, and when it is doubted: the message at the floor must be the one that it was. */
 static rr_status see_replaced(const live *l, size_t k, const rr_checkpoint *c, bool *replaced, rr_error *error)
 {
     const rr_live_source *source = &l->options->sources[k];
@@ -281,7 +281,7 @@ static rr_status see_replaced(const live *l, size_t k, const rr_checkpoint *c, b
     rr_status status;
 
     *replaced = false;
-    if (c->digest_of == 0 || l->reached[k].incarnation[0] != '\0') {
+    if (c->digest_of == 0 || (l->reached[k].incarnation[0] != '\0' && !l->reached[k].doubted)) {
         return RR_OK;
     }
     status = source->ops->replay(source->source, c->digest_of, c->digest_of, take_digest, &check, error);
@@ -349,6 +349,7 @@ static rr_status keep_checkpoint(live *l, size_t k, rr_error *error)
         now.digest_of = now.floor;
         now.digest = reach->digest;
     }
+    reach->doubted = false;
     snprintf(reach->incarnation, sizeof reach->incarnation, "%s", identity.incarnation);
     if (strcmp(l->incarnation, identity.incarnation) != 0) {
         rr_batch_distrust(l->batch);

@@ -17,6 +17,7 @@ typedef struct rr_live_reach {
     bool untold;       /* ... and the alert of that could not be stored yet */
     int64_t since_us;  /* what was stored before was never meant for us */
     int64_t repair_after_us; /* a repair that failed rests until then */
+    bool doubted;      /* it delivered for the first time what was done already: is it still the same? */
     bool away;         /* queue or store did not answer at the last tick */
     bool halted;       /* it was rolled back or made anew: nothing more is taken from it */
     rr_checkpoint checkpoint;

@@ -395,6 +395,9 @@ static rr_status admit_all(live *l, rr_live_slot *slot, rr_error *error)
     l->totals->deliveries += slot->count;
     for (size_t k = 0; k < slot->count; k++) {
         l->totals->redeliveries += slot->deliveries[k].times_delivered > 1;
+        l->reached[slot->source].doubted |=
+            slot->deliveries[k].times_delivered <= 1 &&
+            slot->deliveries[k].stream_sequence <= l->reached[slot->source].checkpoint.floor;
         if (!rr_admit_delivery(source, &slot->deliveries[k], l->options->now_us(), &slot->arena, &slot->items[k],
                                &slot->records[k])) {
             source->ops->release(source->source, slot->deliveries, slot->count, false);

@@ -13,6 +13,8 @@
 #include "sim.h"
 
 #include <inttypes.h>
+#include <limits.h>
+#include <malloc.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
@@ -497,6 +499,9 @@ int main(int argc, char **argv)
     const char *order = NULL;
     bool full = false, one = false;
 
+    /* Thousands of short lives: what they had is used again, and not given back to the system. */
+    mallopt(M_MMAP_THRESHOLD, 1 << 30);
+    mallopt(M_TRIM_THRESHOLD, INT_MAX);
     t = mmap(NULL, sizeof *t, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     RR_MUST(t != MAP_FAILED);
     for (int k = 1; k < argc; k++) {

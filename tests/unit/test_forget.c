@@ -196,8 +196,7 @@ static void all_parts_at_hand_are_enough(void **state)
     joins_take(&j, SESSION("20", "35") "\"delta_id\":\"c\",\"value\":4");
     j.unit.spilled = true;
     bytes = rr_arena_take(&j.arena, rr_unit_write_need(&j.unit));
-    assert_true(
-        rr_unit_read(&again, j.contract, (rr_slice){bytes, rr_unit_write(&j.unit, bytes)}, &j.arena));
+    assert_true(rr_unit_read(&again, j.contract, (rr_slice){bytes, rr_unit_write(&j.unit, bytes)}, &j.arena));
     assert_false(again.complete);
     assert_true(rr_unit_has_gone(&again, at("15"))); /* that needs no parts */
     for (size_t k = 0; k < j.unit.part_count; k++) {

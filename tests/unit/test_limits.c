@@ -262,6 +262,28 @@ static void test_WINDOWS(void **state)
     joins_close(&j);
 }
 
+static void test_CLAIMS(void **state)
+{
+    char json[192];
+    joins j;
+
+    (void)state;
+    joins_open(&j, "  mode: delta\n  window: {kind: session, gap: 10s}\n");
+    for (unsigned k = 0; k <= RR_LIMIT_CLAIMS; k++) {
+        const int64_t start = INT64_C(1767225600000000) + k * INT64_C(1000000);
+
+        snprintf(json, sizeof json, "\"delta_id\":\"d\",\"value\":1,\"window\":{\"start\":%lld,\"end\":%lld}",
+                 (long long)start, (long long)(start + INT64_C(300000000)));
+        if (k < RR_LIMIT_CLAIMS) {
+            takes(&j, json, RR_VERDICT_APPLIED);
+        } else {
+            refuses(&j, json);
+        }
+    }
+    assert_int_equal(j.unit.parts[0].claim_count, RR_LIMIT_CLAIMS);
+    joins_close(&j);
+}
+
 static void test_NAMED_VALUES(void **state)
 {
     char json[128];
