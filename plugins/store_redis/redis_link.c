@@ -57,7 +57,7 @@ rr_status rr_link_odd(rr_link *link, const char *what, rr_error *error)
  * long, all of them together would never be in time, and the connection never made. */
 static void wait_anew(rr_link *link)
 {
-    link->deadline_ms = now_ms() + link->timeout_ms;
+    link->deadline_ms = now_ms() + (int64_t)link->timeout_ms * (link->patience == 0 ? 1 : link->patience);
 }
 
 static rr_status wait_for(rr_link *link, short events, rr_error *error)

@@ -25,6 +25,7 @@ typedef struct rr_link {
     int timeout_ms;
     bool looking;          /* a connection only says who we are: any server will do, and no functions are loaded */
     redisContext *context; /* NULL: not connected */
+    int patience;          /* times the time-out that the op at work may take; 0: 1 */
     int64_t deadline_ms;   /* of the op at work, by the monotonic clock */
     rr_buf out;            /* commands of the op at work */
     rr_link_functions functions;

@@ -2,6 +2,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "redis_internal.h"
 
+enum { ALL_PATIENCE = 10 }; /* all parts of a cell may be two million */
+
 typedef struct reading {
     rr_store *store;
     rr_parts_read *reads;
@@ -142,13 +144,17 @@ rr_status rr_redis_read_parts(rr_store *store, rr_parts_read *reads, size_t coun
                               rr_error *error)
 {
     reading at = {store, reads, count, arena};
+    rr_status status;
 
     for (size_t i = 0; i < count; i++) {
+        store->link.patience = reads[i].all ? ALL_PATIENCE : store->link.patience;
         rr_error_clear(&reads[i].error);
         reads[i].changed = !is_asked(&reads[i]);
         reads[i].found = NULL;
         reads[i].parts = NULL;
         reads[i].part_count = 0;
     }
-    return rr_store_ask(store, count, put_call, take_call, &at, error);
+    status = rr_store_ask(store, count, put_call, take_call, &at, error);
+    store->link.patience = 0;
+    return status;
 }

@@ -487,7 +487,8 @@ bool rr_record_to_proto(const rr_record *record, rr_buf *out)
     put_measures(&w, record);
     put_rest(&w.message, record);
     len = rr__v1__result__get_packed_size(&w.message);
-    if (!rr_buf_ok(out) || !rr_buf_reserve(out, len)) {
+    /* One more: an empty record has no bytes, and a fresh buffer no address. */
+    if (!rr_buf_ok(out) || !rr_buf_reserve(out, len + 1)) {
         return false;
     }
     out->len += rr__v1__result__pack(&w.message, (uint8_t *)out->data + out->len);

@@ -4,7 +4,7 @@
 
 #include "wire.h"
 
-enum { FACTS_FORMAT = 1, FLAG_SPILLED = 1 };
+enum { FACTS_FORMAT = 1, FLAG_SPILLED = 1, FLAG_LISTED = 2 };
 
 void rr_unit_init(rr_unit *unit, const rr_contract *contract)
 {
@@ -209,7 +209,7 @@ size_t rr_unit_write(rr_unit *unit, char *to)
         spill(unit);
     }
     rr_wire_put_byte(&at, FACTS_FORMAT);
-    rr_wire_put_byte(&at, unit->spilled ? FLAG_SPILLED : 0);
+    rr_wire_put_byte(&at, (uint8_t)((unit->spilled ? FLAG_SPILLED : 0) | (unit->listed ? FLAG_LISTED : 0)));
     rr_wire_put_slice(&at, unit->stream);
     rr_wire_put_varint(&at, unit->stream_sequence);
     rr_wire_put_varint(&at, (uint64_t)unit->expires_ms);
@@ -494,7 +494,11 @@ bool rr_unit_read(rr_unit *unit, const rr_contract *contract, rr_slice bytes, rr
         return false;
     }
     flags = rr_wire_get_byte(&in);
+    if ((flags & ~(FLAG_SPILLED | FLAG_LISTED)) != 0) {
+        return false;
+    }
     unit->spilled = flags & FLAG_SPILLED;
+    unit->listed = flags & FLAG_LISTED;
     unit->complete = !unit->spilled;
     unit->stream = rr_wire_get_slice(&in);
     unit->stream_sequence = rr_wire_get_varint(&in);

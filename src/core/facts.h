@@ -110,6 +110,7 @@ typedef struct rr_unit {
     bool complete;        /* all parts are at hand */
     rr_slice stream;      /* where the record behind the newest change came from; empty: unknown */
     uint64_t stream_sequence;
+    bool listed;            /* stands in the store's list of open conflicts, as it was written last */
     int64_t expires_ms;     /* when the store removes its value, as it was written last; 0: never */
 } rr_unit;
 

@@ -248,3 +248,13 @@ bool rr_view_differs(const rr_view *a, const rr_view *b)
            (a->origin != b->origin || a->status != b->status || rr_version_compare(a->version, b->version) != 0 ||
             !rr_slice_equal(a->values, b->values));
 }
+
+bool rr_unit_is_open(const rr_unit *unit)
+{
+    for (size_t k = 0; k < unit->cell_count; k++) {
+        if (unit->cells[k].view.conflicts != 0) {
+            return true;
+        }
+    }
+    return false;
+}

@@ -24,6 +24,9 @@ bool rr_cell_present(const rr_contract *contract, const rr_cell *cell);
 /* What readers see of one cell of the unit, its conflicts included. */
 rr_view rr_cell_view(const rr_unit *unit, const rr_cell *cell, rr_arena *scratch);
 
+/* True if a cell of the unit, whose views are valid, has an open conflict. */
+bool rr_unit_is_open(const rr_unit *unit);
+
 /* True if readers can tell one from the other; conflicts do not count (law 7). */
 bool rr_view_differs(const rr_view *a, const rr_view *b);
 

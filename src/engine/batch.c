@@ -27,7 +27,6 @@ typedef struct unit {
     bool had_parts;     /* parts stand beside the value as loaded */
     bool forgets;       /* windows are gone whose parts stand beside the value: all are written anew */
     bool grew;
-    rr_conflict_set open_before;
     char token[RR_TOKEN_LEN]; /* of the swap that is under way or was */
     bool attempted;     /* ... and there was one */
     bool unanswered;    /* its answer never came */
@@ -312,13 +311,6 @@ static bool is_own_disorder(const rr_batch *batch, const unit *u, const rr_item 
 static rr_status join_unit(rr_batch *batch, unit *u, rr_error *error)
 {
     u->grew = false;
-    if (u->facts.cell_count == 1 && u->contract->window_kind != RR_WINDOW_SESSION) {
-        if (!rr_arena_reserve(&batch->arena, rr_join_need(&u->facts, NULL))) {
-            return no_memory(error);
-        }
-        rr_unit_see(&u->facts, &batch->arena);
-        u->open_before = u->facts.cells[0].view.conflicts;
-    }
     for (size_t k = u->first_item; k != SIZE_MAX; k = batch->items[k].next) {
         rr_item *item = &batch->items[k];
 
@@ -613,25 +605,14 @@ static bool put_sessions(rr_batch *batch, unit *u, rr_swap *swap, int64_t now_us
     return true;
 }
 
-static bool any_open(const rr_unit *facts, rr_conflict_set *open)
-{
-    *open = 0;
-    for (size_t k = 0; k < facts->cell_count; k++) {
-        *open |= facts->cells[k].view.conflicts;
-    }
-    return *open != 0;
-}
-
 static bool put_open(rr_batch *batch, unit *u, rr_swap *swap, int64_t now_us)
 {
-    bool session = u->contract->window_kind == RR_WINDOW_SESSION;
-    rr_conflict_set open;
-    bool is_open = any_open(&u->facts, &open);
+    bool is_open = rr_unit_is_open(&u->facts);
 
-    /* Of sessions it is not known which were open before: say what is. */
-    if (!batch->options.list_open || (!session && is_open == (u->open_before != 0)) || (session && u->value.len == 0 && !is_open)) {
+    if (!batch->options.list_open || is_open == u->facts.listed) {
         return true;
     }
+    u->facts.listed = is_open;
     swap->open = is_open ? RR_OPEN_ADD : RR_OPEN_REMOVE;
     swap->open_key = rr_decision_open_key(batch->options.prefix, u->contract, &batch->text, &batch->scratch);
     swap->open_member = u->key;
@@ -651,12 +632,14 @@ static bool put_value(rr_batch *batch, unit *u, rr_swap *swap, int64_t now_us)
         swap->expire_at_ms = expiry_ms(batch, u->contract, batch->items[u->first_item].record->window.end);
         swap->keeps_expiry = swap->token.len != 0 && swap->expire_at_ms == u->facts.expires_ms;
     }
+    if (!put_open(batch, u, swap, now_us)) {
+        return false;
+    }
     u->facts.expires_ms = swap->expire_at_ms;
     rr_buf_clear(&batch->text);
     rr_stored_write(&batch->text, &u->facts, now_us, u->token, &batch->scratch);
     swap->value = written(batch);
-    return swap->value.data != NULL && (!u->facts.spilled || put_parts(batch, u, swap)) &&
-           put_open(batch, u, swap, now_us);
+    return swap->value.data != NULL && (!u->facts.spilled || put_parts(batch, u, swap));
 }
 
 /* True if there is anything to store for the unit. */

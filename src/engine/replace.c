@@ -2,7 +2,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "replace.h"
 
+#include "decision.h"
 #include "key.h"
+#include "view.h"
 
 static rr_slice kept(rr_buf *text, rr_arena *arena)
 {
@@ -92,8 +94,14 @@ bool rr_replacement_prepare(const rr_replacement *r, rr_tokens *tokens, rr_arena
     *swap = (rr_swap){.key = r->key, .token = rr_value_token(r->store_value),
                       .expire_at_ms = expiry_ms(r->unit->contract, end)};
     r->unit->expires_ms = swap->expire_at_ms;
+    r->unit->listed = rr_unit_is_open(r->unit);
+    swap->open = r->unit->listed ? RR_OPEN_ADD : RR_OPEN_REMOVE;
+    swap->open_key = rr_decision_open_key(r->prefix, r->unit->contract, &text, arena);
+    swap->open_member = r->key;
+    swap->open_score_ms = r->now_us / 1000;
+    rr_buf_clear(&text);
     rr_stored_write(&text, r->unit, r->now_us, token, arena);
     swap->value = kept(&text, arena);
-    return swap->value.data != NULL && put_parts(r->unit, arena, swap) &&
+    return swap->value.data != NULL && swap->open_key.data != NULL && put_parts(r->unit, arena, swap) &&
            (!session || put_sessions(r, token, swap->expire_at_ms, arena, swap));
 }
