@@ -433,6 +433,9 @@ static bool get_claims(rr_wire *in, const rr_contract *contract, rr_part *part, 
             claim->version = rr_wire_get_version(in);
             claim->values = get_values(in, contract);
         }
+        if (part->claim_count > 0 && rr_window_compare(claim[-1].window, claim->window) >= 0) {
+            return false;
+        }
     }
     return !in->failed;
 }

@@ -8,6 +8,8 @@
 
 #include <yajl/yajl_tree.h>
 
+enum { TEXT_MAX = 64 * 1024 }; /* ours are short */
+
 void rr_checkpoint_write(rr_buf *out, const rr_checkpoint *c)
 {
     rr_buf_text(out, "{\"stream\":");
@@ -86,7 +88,7 @@ static bool read_tree(yajl_val tree, rr_arena *arena, rr_checkpoint *c)
 
 bool rr_checkpoint_read(rr_slice json, rr_arena *arena, rr_checkpoint *checkpoint)
 {
-    char *copy = rr_arena_take(arena, json.len + 1), complaint[64];
+    char *copy = json.len > TEXT_MAX ? NULL : rr_arena_take(arena, json.len + 1), complaint[64];
     yajl_val tree;
     bool good;
 

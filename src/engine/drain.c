@@ -9,7 +9,7 @@
 #include "decision.h"
 #include "time.h"
 
-enum { PAGE = 500, PAGES = 100, CELLS_SHOWN = 5, IDLE_MS = 30000 };
+enum { ENTRY_BYTES_MAX = 256 * 1024, ARENA_BYTES_MAX = 64 << 20, PAGE = 500, PAGES = 100, CELLS_SHOWN = 5, IDLE_MS = 30000 };
 
 /* One kind's burst. */
 typedef struct burst {
@@ -97,7 +97,8 @@ static rr_slice id_of(yajl_val entry, rr_slice store_id, const char *kind, rr_bu
 static void gather(burst *bursts, const rr_log_entry *stored, rr_buf *text, rr_arena *arena)
 {
     const char *path[] = {"alerts", NULL};
-    char *copy = rr_arena_take(arena, stored->bytes.len + 1);
+    /* Ours are short; the parser follows nesting as deep as the text is long. */
+    char *copy = stored->bytes.len > ENTRY_BYTES_MAX ? NULL : rr_arena_take(arena, stored->bytes.len + 1);
     char complaint[128];
     yajl_val entry, kinds;
 
@@ -241,7 +242,7 @@ static rr_status drain_log(const rr_live_options *options, rr_store *store, cons
     bool more = true;
     rr_status status = RR_OK;
 
-    while (more && status == RR_OK && t.pages < PAGES) {
+    while (more && status == RR_OK && t.pages < PAGES && arena->held < ARENA_BYTES_MAX) {
         status = take_page(options, store, drainer, key, &t, &text, arena, &more, error);
     }
     if (status == RR_OK) {

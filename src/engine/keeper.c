@@ -135,6 +135,9 @@ static rr_status put_status(live *l, const rr_contract *contract, rr_error *erro
         first = false;
     }
     rr_buf_text(out, "]}");
+    if (!rr_buf_ok(out)) {
+        return rr_fail(error, RR_MEMORY, "memory ran out");
+    }
     return l->options->store_ops->note_put(l->options->store, key, rr_buf_view(out), STATUS_TTL_MS, error);
 }
 
@@ -410,6 +413,15 @@ static void decide_slice(slice_read *read)
     rr_arena_reset(&slot->arena);
 }
 
+/* A session that is gone for itself may be summed by one around it that is not: then its record is wanted. */
+static int64_t clock_of(const live *l, size_t source, const rr_delivery *delivery)
+{
+    const rr_live_source *from = &l->options->sources[source];
+    const rr_contract *contract = from->route(from->context, delivery->subject);
+
+    return contract != NULL && contract->window_kind == RR_WINDOW_SESSION ? INT64_MIN : l->options->now_us();
+}
+
 static bool read_again(void *context, const rr_delivery *delivery)
 {
     slice_read *read = context;
@@ -419,8 +431,8 @@ static bool read_again(void *context, const rr_delivery *delivery)
     if (delivery->stored_at_us < read->since_us) {
         return true;
     }
-    if (!rr_admit_delivery(&l->options->sources[read->source], delivery, l->options->now_us(), &slot->arena,
-                           &slot->items[read->count], &slot->records[read->count])) {
+    if (!rr_admit_delivery(&l->options->sources[read->source], delivery, clock_of(l, read->source, delivery),
+                           &slot->arena, &slot->items[read->count], &slot->records[read->count])) {
         read->status = rr_fail(read->error, RR_MEMORY, "memory ran out");
         return false;
     }

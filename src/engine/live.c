@@ -746,6 +746,9 @@ static rr_status serve(live *l, rr_error *error)
         return status;
     }
     draining = options->drain_store != NULL && pthread_create(&drainer, NULL, hand_out, l) == 0;
+    if (options->drain_store != NULL && !draining) {
+        return rr_fail(error, RR_MEMORY, "no thread for the alerts");
+    }
     start_worker(l);
     status = options->observe ? observe(l, error) : loop(l, error);
     stop_worker(l);
