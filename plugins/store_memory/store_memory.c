@@ -23,8 +23,8 @@ static rr_status memory_open(const char *url, const rr_store_options *options, r
     rr_store *made;
 
     *store = NULL;
-    if (strncmp(url, "memory:", 7) != 0) {
-        return rr_fail(error, RR_CONFIG, "store %s: the memory store's URL is memory:", url);
+    if (strcmp(url, "memory") != 0 && strncmp(url, "memory:", 7) != 0) {
+        return rr_fail(error, RR_CONFIG, "store %s: the memory store's URL is memory or memory:", url);
     }
     made = calloc(1, sizeof *made);
     if (made == NULL) {

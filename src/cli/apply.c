@@ -254,7 +254,7 @@ static const rr_cli_option options[] = {
     {.name = "cells", .help = "print the cells at the end"},
     {.name = "store",
      .argument = "URL",
-     .help = "where cells are kept: memory: (default), redis://host:port/db"},
+     .help = "where cells are kept: memory (default), redis://host:port/db, unix:///path"},
     {.name = "prefix", .argument = "TEXT", .help = "what keys begin with (default rr)"},
     {.name = "input",
      .argument = "KIND",
