@@ -638,3 +638,10 @@ int64_t rr_expiry_us(const rr_contract *contract, int64_t end_us)
 {
     return rr_add_held(earliest_removal(contract, end_us), CLOCK_MARGIN_US);
 }
+
+int64_t rr_expiry_ms(const rr_contract *contract, int64_t end_us)
+{
+    int64_t at_us = contract->window_kind == RR_WINDOW_GLOBAL ? RR_FOREVER : rr_expiry_us(contract, end_us);
+
+    return at_us == RR_FOREVER ? 0 : at_us / 1000 + 1;
+}

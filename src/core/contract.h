@@ -85,4 +85,7 @@ bool rr_cell_may_be_gone(const rr_contract *contract, rr_window window, int64_t 
  * RR_FOREVER for never. Later than rr_cell_may_be_gone by a margin for clocks that differ. */
 int64_t rr_expiry_us(const rr_contract *contract, int64_t end_us);
 
+/* The same in milliseconds, as stores want it: rounded up; 0: never (also under a global window). */
+int64_t rr_expiry_ms(const rr_contract *contract, int64_t end_us);
+
 #endif

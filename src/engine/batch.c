@@ -558,10 +558,7 @@ static bool put_parts(rr_batch *batch, unit *u, rr_swap *swap)
 
 static int64_t expiry_ms(const rr_batch *batch, const rr_contract *contract, int64_t end_us)
 {
-    bool lasts = !batch->options.expire || contract->window_kind == RR_WINDOW_GLOBAL;
-    int64_t at_us = lasts ? RR_FOREVER : rr_expiry_us(contract, end_us);
-
-    return at_us == RR_FOREVER ? 0 : at_us / 1000 + 1;
+    return batch->options.expire ? rr_expiry_ms(contract, end_us) : 0;
 }
 
 static rr_slice written(rr_batch *batch)

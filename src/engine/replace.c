@@ -3,6 +3,7 @@
 #include "replace.h"
 
 #include "decision.h"
+#include "forget.h"
 #include "key.h"
 #include "view.h"
 
@@ -12,13 +13,6 @@ static rr_slice kept(rr_buf *text, rr_arena *arena)
 
     rr_buf_fini(text);
     return copy;
-}
-
-static int64_t expiry_ms(const rr_contract *contract, int64_t end_us)
-{
-    int64_t at_us = contract->window_kind == RR_WINDOW_GLOBAL ? RR_FOREVER : rr_expiry_us(contract, end_us);
-
-    return at_us == RR_FOREVER ? 0 : at_us / 1000 + 1;
 }
 
 static bool put_parts(rr_unit *unit, rr_arena *arena, rr_swap *swap)
@@ -49,7 +43,7 @@ static rr_slice session_key(const rr_replacement *r, rr_window window, rr_arena 
 }
 
 /* Every window of the group, and the removal of those that are no more. */
-static bool put_sessions(const rr_replacement *r, const char *token, int64_t expire_at_ms, rr_arena *arena, rr_swap *swap)
+static bool put_sessions(const rr_replacement *r, const char *token, rr_arena *arena, rr_swap *swap)
 {
     rr_side *sides = rr_arena_zero(arena, (r->unit->cell_count + r->stale_cell_count + 1) * sizeof *sides);
 
@@ -64,7 +58,8 @@ static bool put_sessions(const rr_replacement *r, const char *token, int64_t exp
         side->key = session_key(r, r->unit->cells[k].window, arena);
         rr_stored_write_session(&text, r->unit, &r->unit->cells[k], r->now_us, token);
         side->value = kept(&text, arena);
-        side->expire_at_ms = expire_at_ms;
+        side->expire_at_ms =
+            rr_expiry_ms(r->unit->contract, rr_unit_outermost_end(r->unit, r->unit->cells[k].window));
         if (side->key.data == NULL || side->value.data == NULL) {
             return false;
         }
@@ -92,7 +87,7 @@ bool rr_replacement_prepare(const rr_replacement *r, rr_tokens *tokens, rr_arena
     }
     rr_tokens_next(tokens, (rr_slice){NULL, 0}, token);
     *swap = (rr_swap){.key = r->key, .token = rr_value_token(r->store_value),
-                      .expire_at_ms = expiry_ms(r->unit->contract, end)};
+                      .expire_at_ms = rr_expiry_ms(r->unit->contract, end)};
     r->unit->expires_ms = swap->expire_at_ms;
     r->unit->listed = rr_unit_is_open(r->unit);
     swap->open = r->unit->listed ? RR_OPEN_ADD : RR_OPEN_REMOVE;
@@ -103,5 +98,5 @@ bool rr_replacement_prepare(const rr_replacement *r, rr_tokens *tokens, rr_arena
     rr_stored_write(&text, r->unit, r->now_us, token, arena);
     swap->value = kept(&text, arena);
     return swap->value.data != NULL && swap->open_key.data != NULL && put_parts(r->unit, arena, swap) &&
-           (!session || put_sessions(r, token, swap->expire_at_ms, arena, swap));
+           (!session || put_sessions(r, token, arena, swap));
 }
