@@ -62,7 +62,7 @@ typedef struct rr_live_options {
     const atomic_int *stop; /* not 0: drain and leave */
     int64_t (*now_us)(void);
     void (*pause_ms)(int ms); /* how the loop waits; NULL: it sleeps */
-    void (*talk)(rr_talk level, const char *text);
+    void (*talk)(rr_talk level, const char *text); /* called from up to three threads at once */
 } rr_live_options;
 
 typedef struct rr_live_totals {

@@ -190,7 +190,8 @@ typedef struct rr_store_ops {
      * After UNAVAILABLE the connection is dropped; the next op connects again. A connection is never replaced
      * without an UNAVAILABLE before it, so that the caller can look whether it is still the same server. A swap that
      * was answered before the connection broke keeps its answer. REFUSED_BY_SERVER: it refused the whole call (no
-     * permission); swaps are UNKNOWN then too. The same unit may stand more than once in a call: in order. */
+     * permission); swaps are UNKNOWN then too. The same unit may stand more than once in a call:
+     * those that make it from nothing come first, the others follow in order. */
     rr_status (*load)(rr_store *store, rr_load *loads, size_t count, rr_arena *arena, rr_error *error);
     rr_status (*read_parts)(rr_store *store, rr_parts_read *reads, size_t count, rr_arena *arena, rr_error *error);
     rr_status (*swap)(rr_store *store, rr_swap *swaps, size_t count, rr_arena *arena, rr_error *error);
