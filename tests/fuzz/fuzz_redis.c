@@ -14,18 +14,10 @@
 #include "redis_internal.h"
 #include "store_redis.h"
 
-enum { ITEMS = 3, REPLY_MAX = 64 * 1024, PATIENCE_MS = 20, LATE_MS = 5000 };
+enum { ITEMS = 3, REPLY_MAX = 64 * 1024, PATIENCE_MS = 20 };
 
 static const char token[] = "abcdefghijklmnopqrstuvwxyz0";
 static char value[] = "{\"token\":\"abcdefghijklmnopqrstuvwxyz0\"}";
-
-static int64_t now_ms(void)
-{
-    struct timespec now;
-
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
-}
 
 /* Reads all bytes, so that a sanitizer sees those that are not there. */
 static void touch(rr_slice bytes)
@@ -267,7 +259,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     fuzz_input in = {data, size};
     uint8_t selector = fuzz_byte(&in);
     unsigned op = (selector & 0x7f) % (OPS + 2);
-    int64_t begin_ms = now_ms();
     rr_slice reply = fuzz_bytes(&in, REPLY_MAX);
 
     if (op < OPS) {
@@ -275,6 +266,5 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     } else {
         run_open(op == OPS, reply);
     }
-    RR_MUST(now_ms() - begin_ms < LATE_MS);
     return 0;
 }

@@ -357,11 +357,15 @@ static bool contradicted(const rr_outcome *outcome)
     return (outcome->alerts & (RR_BIT(RR_ALERT_EQUIVOCATION) | RR_BIT(RR_ALERT_RETRACTION_MISMATCH))) != 0;
 }
 
-/* A contender proves nothing (section 8); when it comes again and is merely stale, what it knows counts. */
-static bool brings_more(const rr_line *line, const rr_outcome *outcome)
+/* A contender is not held, so it may be news when it comes again: merely stale by then, what it knows counts (section
+ * 8); and a session's delta meets what the first window inside or around it holds by then, which may be its own content
+ * (section 9). */
+static bool brings_more(const rr_contract *contract, const rr_line *line, const rr_outcome *outcome)
 {
+    bool session_delta = contract->mode == RR_MODE_DELTA && contract->window_kind == RR_WINDOW_SESSION;
+
     return contradicted(outcome) &&
-           memmem(line->json.data, line->json.len, "includes_correction", 19) != NULL;
+           (session_delta || memmem(line->json.data, line->json.len, "includes_correction", 19) != NULL);
 }
 
 /* The line of which this one is a repeat: they share their bytes. Itself, if it is none. */
@@ -409,7 +413,7 @@ static void check_sequence(finding *f, const rr_contract *contract, const rr_lin
 
         if (original != k) {
             contended = contended || contradicted(&outcomes[original]);
-            if (!brings_more(&lines[k], &outcomes[original])) {
+            if (!brings_more(contract, &lines[k], &outcomes[original])) {
                 repeat(f, &more, &lines[k], !contradicted(&outcomes[original]));
             }
         } else {

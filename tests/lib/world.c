@@ -271,13 +271,19 @@ static bool reap(rr_child *child, int options)
     return child->pid == 0;
 }
 
+/* What a machine at rest needs at most, a busy one may need several times. This only bounds a hang. */
+static long long patience(int within_ms)
+{
+    return 6LL * within_ms;
+}
+
 static int wait_end(rr_child *child, int within_ms)
 {
-    long long until = rr_now_ms() + within_ms;
+    long long until = rr_now_ms() + patience(within_ms);
 
     while (!reap(child, WNOHANG)) {
         if (rr_now_ms() > until) {
-            fail_msg("%s: still running after %d ms", child->log, within_ms);
+            fail_msg("%s: still running after %lld ms", child->log, patience(within_ms));
         }
         rr_nap_ms(5);
     }
@@ -347,7 +353,7 @@ bool rr_child_has_said(const rr_child *child, const char *text)
 
 void rr_child_wait_for(const rr_child *child, const char *text, int within_ms)
 {
-    long long until = rr_now_ms() + within_ms;
+    long long until = rr_now_ms() + patience(within_ms);
 
     while (!rr_child_has_said(child, text)) {
         if (rr_now_ms() > until || reap((rr_child *)child, WNOHANG)) {
@@ -358,7 +364,7 @@ void rr_child_wait_for(const rr_child *child, const char *text, int within_ms)
                 show_log(child); /* the others are shown at the end */
                 fail_msg("%s: it ended before it said \"%s\"", child->log, text);
             }
-            fail_msg("%s: it did not say \"%s\" in %d ms", child->log, text, within_ms);
+            fail_msg("%s: it did not say \"%s\" in %lld ms", child->log, text, patience(within_ms));
         }
         rr_nap_ms(5);
     }
@@ -499,8 +505,8 @@ long long rr_wait(rr_world *world, bool (*true_now)(rr_world *, const void *), c
     long long begun = rr_now_ms();
 
     while (!true_now(world, context)) {
-        if (rr_now_ms() - begun > within_ms) {
-            fail_msg("waited %d ms for %s", within_ms, what);
+        if (rr_now_ms() - begun > patience(within_ms)) {
+            fail_msg("waited %lld ms for %s", rr_now_ms() - begun, what);
         }
         rr_nap_ms(20);
     }

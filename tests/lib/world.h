@@ -81,7 +81,8 @@ rr_child *rr_child_run(rr_world *world, const char *config, const char *more);
 
 void rr_child_signal(const rr_child *child, int number);
 
-/* Waits for its end; fails the test after `within_ms`. Returns the exit code, -1 if it was killed. */
+/* Waits for its end; fails the test where it takes far longer than `within_ms`, as all waiting here. Returns the exit
+ * code, -1 if it was killed. */
 int rr_child_wait(rr_child *child, int within_ms);
 
 /* SIGTERM, and its exit code. */
@@ -124,7 +125,7 @@ void rr_redis_reconnect(rr_world *world);
 void rr_nap_ms(long ms);
 long long rr_now_ms(void); /* monotonic */
 
-/* Polls until `true_now` says so; fails the test after within_ms, saying what was waited for. Returns how long. */
+/* Polls until `true_now` says so; or fails the test, saying what was waited for. Returns how long. */
 long long rr_wait(rr_world *world, bool (*true_now)(rr_world *, const void *), const void *context, int within_ms,
                   const char *what);
 
