@@ -11,7 +11,12 @@
 #include "key.h"
 #include "view.h"
 
-enum { NONE = -1, PATIENCE = 1000 }; /* rounds that a unit may lose before we call it a fault of ours */
+enum {
+    NONE = -1,
+    PATIENCE = 1000, /* rounds that a unit may lose before we call it a fault of ours */
+    GUESS_FROM = 64, /* units that are looked at before anything is guessed */
+    GUESS_RARE = 16  /* a guess is worth it where fewer than one in so many is wrong */
+};
 
 typedef enum unit_state { UNIT_LOAD, UNIT_OPEN, UNIT_PARTS, UNIT_JOIN, UNIT_SWAP, UNIT_DONE, UNIT_STUCK } unit_state;
 
@@ -22,6 +27,8 @@ typedef struct unit {
     size_t first_item, last_item, item_count;
     unit_state state;
     rr_slice value;     /* as loaded */
+    bool looked;        /* it was loaded or guessed */
+    bool guessed;       /* taken for absent without a look: its swap will tell */
     rr_unit facts;
     bool all_parts;     /* the join asked for them */
     bool had_parts;     /* parts stand beside the value as loaded */
@@ -50,6 +57,8 @@ struct rr_batch {
     size_t slot_room;
     rr_buf text;      /* keys, while they are made */
     rr_cache *cache;  /* NULL: none */
+    bool guessing;    /* nearly all cells are new: their loads are left out */
+    size_t seen, present; /* units looked at since that was decided, and how many were there */
     size_t logged;    /* entries of this batch that are stored ... */
     size_t logging;   /* ... and that this round tries to store */
     int64_t now_us;   /* of the step */
@@ -66,6 +75,7 @@ rr_batch *rr_batch_new(const rr_store_ops *ops, rr_store *store, const rr_batch_
     batch->ops = ops;
     batch->store = store;
     batch->options = *options;
+    batch->options.guess_from = options->guess_from == 0 ? GUESS_FROM : options->guess_from;
     batch->cache = options->cache_slots == 0 ? NULL : rr_cache_new(options->cache_slots);
     rr_arena_init(&batch->arena, 0);
     rr_arena_init(&batch->scratch, 0);
@@ -351,6 +361,32 @@ static size_t count_in(const rr_batch *batch, unit_state state)
     return count;
 }
 
+/* Where nearly every cell is a new one, loading them only shows that they are not there, which the swap finds out in any
+ * case. So what was seen last decides whether the next are looked at first. */
+static void learn(rr_batch *batch, bool present)
+{
+    batch->present += present;
+    if (++batch->seen >= batch->options.guess_from) {
+        batch->guessing = batch->present * GUESS_RARE < batch->seen;
+        batch->seen = batch->present = 0;
+    }
+}
+
+static rr_status guess_round(rr_batch *batch, rr_error *error)
+{
+    rr_status status = RR_OK;
+
+    for (size_t k = 0; k < batch->unit_count && batch->guessing && status == RR_OK; k++) {
+        unit *u = &batch->units[k];
+
+        if (u->state == UNIT_LOAD && !u->looked) {
+            u->looked = u->guessed = true;
+            status = open_unit(batch, u, error);
+        }
+    }
+    return status;
+}
+
 static rr_status load_round(rr_batch *batch, rr_error *error)
 {
     rr_load *loads = rr_arena_take(&batch->scratch, batch->unit_count * sizeof *loads);
@@ -364,6 +400,8 @@ static rr_status load_round(rr_batch *batch, rr_error *error)
     for (size_t k = 0; k < batch->unit_count; k++) {
         if (batch->units[k].state == UNIT_LOAD) {
             which[count] = &batch->units[k];
+            which[count]->looked = true;
+            which[count]->guessed = false;
             RR_STORE_ITEM_INIT(&loads[count]);
             loads[count++].key = batch->units[k].key;
         }
@@ -372,6 +410,7 @@ static rr_status load_round(rr_batch *batch, rr_error *error)
     batch->counts.loads += count;
     for (size_t k = 0; k < count && status == RR_OK; k++) {
         which[k]->value = loads[k].value;
+        learn(batch, loads[k].value.len != 0);
         remember(batch, which[k], loads[k].value);
         if (loads[k].error.status != RR_OK) {
             give_up(batch, which[k], &loads[k].error);
@@ -667,6 +706,7 @@ static void take_answer(rr_batch *batch, unit *u, rr_swap *swap)
         break;
     case RR_SWAP_LOST:
         batch->counts.lost++;
+        u->guessed = false;
         u->value = rr_arena_copy(&batch->arena, swap->current);
         remember(batch, u, u->value);
         u->all_parts = false;
@@ -712,6 +752,8 @@ static rr_status swap_round(rr_batch *batch, int64_t now_us, rr_error *error)
         if (prepare_swap(batch, u, &swaps[count], now_us, &failed)) {
             u->attempted = u->grew;
             which[count++] = u;
+        } else if (u->guessed) {
+            u->state = UNIT_LOAD; /* no swap will tell whether it is absent */
         } else if (!failed) {
             settle_unit(batch, u);
         }
@@ -722,6 +764,9 @@ static rr_status swap_round(rr_batch *batch, int64_t now_us, rr_error *error)
     batch->counts.swaps += count;
     status = count == 0 ? RR_OK : batch->ops->swap(batch->store, swaps, count, &batch->arena, error);
     for (size_t k = 0; k < count; k++) {
+        if (which[k]->guessed) {
+            learn(batch, swaps[k].answer == RR_SWAP_LOST);
+        }
         take_answer(batch, which[k], &swaps[k]);
     }
     return status;
@@ -809,7 +854,8 @@ rr_status rr_batch_step(rr_batch *batch, int64_t now_us, rr_error *error)
     batch->now_us = now_us;
     do {
         rr_arena_reset(&batch->scratch);
-        status = load_round(batch, error);
+        status = guess_round(batch, error);
+        status = status == RR_OK ? load_round(batch, error) : status;
         if (status == RR_OK) {
             status = open_round(batch, error);
         }

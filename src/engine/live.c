@@ -768,6 +768,7 @@ rr_status rr_live_run(const rr_live_options *options, rr_live_totals *totals, rr
                               .list_open = !options->observe,
                               .expire = true,
                               .cache_slots = options->observe ? 0 : CACHE_SLOTS,
+                              .guess_from = options->guess_from,
                               .forget = !options->observe,
                               .complain = complain,
                               .context = &l};

@@ -320,6 +320,7 @@ typedef struct rr_sim {
     bool honest;
     rr_ack_mode ack;
     size_t batch;
+    size_t guess_from; /* every other seed guesses upon what it saw last */
     int64_t ack_wait_us, rest_us;
     /* time */
     int64_t time_us;
