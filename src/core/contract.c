@@ -570,23 +570,148 @@ static rr_reason check_measures(const admission *a)
     return reason;
 }
 
-/* Section 10: a property of the record, whatever is held. */
+/* ---- section 10 ---- */
+
+static bool is_kept_forever(const rr_contract *contract)
+{
+    return contract->retention_us == RR_FOREVER || contract->window_kind == RR_WINDOW_GLOBAL;
+}
+
+static rr_era stricter(rr_era a, rr_era b)
+{
+    return (rr_era){.until_us = a.until_us > b.until_us ? a.until_us : b.until_us,
+                    .retention_us = a.retention_us < b.retention_us ? a.retention_us : b.retention_us,
+                    .kept_us = a.kept_us < b.kept_us ? a.kept_us : b.kept_us};
+}
+
+/* A contract as the era that it would leave behind: the latest window that may have a cell by now, whose record passed
+ * the check of window_in_future. Another process may still be at work with it, and have another clock. */
+static rr_era era_of(const rr_contract *contract, int64_t now_us)
+{
+    int64_t ahead_us = rr_add_held(contract->future_tolerance_us, has_size(contract) ? contract->size_us : 0);
+    rr_era era = {.until_us = rr_add_held(rr_add_held(now_us, CLOCK_MARGIN_US), ahead_us),
+                  .retention_us = contract->retention_us,
+                  .kept_us = rr_add_held(contract->retention_us, contract->grace_us)};
+
+    if (is_kept_forever(contract)) {
+        era.retention_us = era.kept_us = RR_FOREVER;
+    }
+    return era;
+}
+
+/* What holds for windows that end at end_us. */
+static rr_era in_force(const rr_contract *contract, int64_t end_us)
+{
+    const rr_eras *eras = contract->window_kind == RR_WINDOW_GLOBAL ? NULL : contract->eras;
+    rr_era now = era_of(contract, 0);
+
+    for (size_t k = 0; eras != NULL && k < eras->count; k++) {
+        if (end_us <= eras->items[k].until_us) {
+            now = stricter(now, eras->items[k]);
+        }
+    }
+    return now;
+}
+
+/* Nothing that `era` forbids is allowed by `by`. */
+static bool is_covered(rr_era era, rr_era by)
+{
+    return by.until_us >= era.until_us && by.retention_us <= era.retention_us && by.kept_us <= era.kept_us;
+}
+
+/* A later one holds for the windows of an earlier one too: so from the last to the first, each no laxer than the next,
+ * and needless where it is as strict. */
+static void settle(rr_eras *eras)
+{
+    size_t left = eras->count;
+
+    for (size_t k = eras->count; k-- > 0;) {
+        rr_era era = eras->items[k];
+
+        if (left < eras->count) {
+            era = stricter(era, eras->items[left]);
+            era.until_us = eras->items[k].until_us;
+        }
+        if (left == eras->count || !is_covered(era, eras->items[left])) {
+            eras->items[--left] = era;
+        }
+    }
+    eras->count -= left;
+    memmove(eras->items, &eras->items[left], eras->count * sizeof *eras->items);
+}
+
+static void add_era(rr_eras *eras, rr_era era)
+{
+    size_t at = 0;
+
+    while (at < eras->count && eras->items[at].until_us < era.until_us) {
+        at++;
+    }
+    if (at < eras->count && eras->items[at].until_us == era.until_us) {
+        eras->items[at] = stricter(eras->items[at], era);
+    } else {
+        memmove(&eras->items[at + 1], &eras->items[at], (eras->count - at) * sizeof era);
+        eras->items[at] = era;
+        eras->count++;
+    }
+    settle(eras);
+    if (eras->count > RR_LIMIT_ERAS) {
+        eras->items[1].retention_us = eras->items[0].retention_us;
+        eras->items[1].kept_us = eras->items[0].kept_us;
+        memmove(eras->items, &eras->items[1], --eras->count * sizeof era);
+    }
+}
+
+void rr_eras_join(rr_eras *eras, const rr_eras *more)
+{
+    for (size_t k = 0; k < more->count; k++) {
+        add_era(eras, more->items[k]);
+    }
+}
+
+/* False where the contract that comes into force, `now`, is as strict about the same windows: a later change would name
+ * them again. False too where all of them are gone for it as well. */
+static bool still_matters(rr_era era, rr_era now, int64_t now_us)
+{
+    int64_t over_us = rr_add_held(rr_add_held(era.until_us, now.kept_us), CLOCK_MARGIN_US);
+
+    return !is_covered(era, now) && over_us > now_us;
+}
+
+void rr_eras_advance(rr_eras *eras, const rr_contract *before, const rr_contract *after, int64_t now_us)
+{
+    rr_era was = era_of(before, now_us), is = era_of(after, now_us);
+    size_t left = 0;
+
+    for (size_t k = 0; k < eras->count; k++) {
+        if (still_matters(eras->items[k], is, now_us)) {
+            eras->items[left++] = eras->items[k];
+        }
+    }
+    eras->count = left;
+    if (was.kept_us != RR_FOREVER && still_matters(was, is, now_us)) {
+        add_era(eras, was);
+    }
+}
+
+/* A property of the record, whatever is held. */
 static rr_reason check_retention(const admission *a)
 {
     const rr_contract *c = a->contract;
     const rr_record *r = a->record;
-    int64_t deadline = rr_add_held(r->window.end, c->retention_us);
+    int64_t retention_us = in_force(c, r->window.end).retention_us;
 
-    if (!r->has_arrival || c->retention_us == RR_FOREVER || c->window_kind == RR_WINDOW_GLOBAL ||
-        r->arrival_us < deadline) {
+    if (!r->has_arrival || retention_us == RR_FOREVER ||
+        r->arrival_us < rr_add_held(r->window.end, retention_us)) {
         return RR_REASON_NONE;
     }
     say(a, "the record arrived at ");
     rr_text_time(a->why, r->arrival_us);
     say(a, "; its window ended at ");
     rr_text_time(a->why, r->window.end);
-    say(a, ", and the contract's retention is ");
-    rr_text_duration(a->why, c->retention_us);
+    say(a, retention_us == c->retention_us ? ", and the contract's retention is "
+                                           : ", and the contract's retention for windows of that time is ");
+    rr_text_duration(a->why, retention_us);
     return RR_REASON_BEYOND_RETENTION;
 }
 
@@ -618,13 +743,17 @@ rr_reason rr_admit(const rr_contract *contract, rr_record *record, rr_arena *scr
     return reason == RR_REASON_NONE ? check_retention(&a) : reason;
 }
 
+int64_t rr_kept_us(const rr_contract *contract, int64_t end_us)
+{
+    return in_force(contract, end_us).kept_us;
+}
+
 /* When a cell may be removed at the earliest; RR_FOREVER for never. */
 static int64_t earliest_removal(const rr_contract *contract, int64_t end_us)
 {
-    if (contract->retention_us == RR_FOREVER || contract->window_kind == RR_WINDOW_GLOBAL) {
-        return RR_FOREVER;
-    }
-    return rr_add_held(rr_add_held(end_us, contract->retention_us), contract->grace_us);
+    int64_t kept_us = rr_kept_us(contract, end_us);
+
+    return kept_us == RR_FOREVER ? RR_FOREVER : rr_add_held(end_us, kept_us);
 }
 
 bool rr_cell_may_be_gone(const rr_contract *contract, rr_window window, int64_t now_us)

@@ -38,6 +38,20 @@ typedef struct rr_measure_def {
     bool never_falls;
 } rr_measure_def;
 
+/* What once was in force: windows that end at until_us or before keep the retention that their cells were made under, and
+ * the time for which those are kept. Neither is RR_FOREVER. */
+typedef struct rr_era {
+    int64_t until_us;
+    int64_t retention_us;
+    int64_t kept_us; /* retention and grace */
+} rr_era;
+
+/* By until_us, each once, and none that another one makes needless. The same windows in other words are the same bytes. */
+typedef struct rr_eras {
+    size_t count;
+    rr_era items[RR_LIMIT_ERAS + 1]; /* the last is free but while one is added */
+} rr_eras;
+
 /* Durations in microseconds. Slices and arrays belong to whoever made the contract and outlive it. */
 typedef struct rr_contract {
     rr_slice name;
@@ -57,6 +71,7 @@ typedef struct rr_contract {
     int64_t future_tolerance_us;
     uint64_t max_epoch;
     bool integers_as_strings; /* in the value that readers see in the store; never in apply's output */
+    const rr_eras *eras;      /* NULL: it was always so. No part of the promise, and not of its text */
 } rr_contract;
 
 #define RR_FOREVER INT64_MAX
@@ -77,6 +92,17 @@ rr_reason rr_admit(const rr_contract *contract, rr_record *record, rr_arena *scr
 
 /* Bytes that rr_admit may take from its scratch. */
 size_t rr_admit_need(const rr_contract *contract, const rr_record *record);
+
+/* Section 10: a longer retention holds for windows that end after the change. Called when `before` gives way to `after`,
+ * at wall-clock time now_us: adds the era of `before`, whose windows may have cells that the store removes by the older
+ * expiry; drops eras that can matter no more. Beyond the limit the two oldest become one, with the shorter times. */
+void rr_eras_advance(rr_eras *eras, const rr_contract *before, const rr_contract *after, int64_t now_us);
+
+/* Adds all of `more`: what either forbids is forbidden. In any order, and repeated, it comes to the same. */
+void rr_eras_join(rr_eras *eras, const rr_eras *more);
+
+/* How long beyond its end a window's cell is kept: retention and grace. RR_FOREVER: for ever. */
+int64_t rr_kept_us(const rr_contract *contract, int64_t end_us);
 
 /* True if the cell of this window may have been removed by wall-clock time now_us (section 10). */
 bool rr_cell_may_be_gone(const rr_contract *contract, rr_window window, int64_t now_us);

@@ -14,7 +14,8 @@
     X(CLAIMS, 64, "session windows that one delta identity is addressed to", "REFUSED limit_exceeded")                 \
     X(NAMED_VALUES, 16, "different values named by withdrawals of one version", "CONFLICT retraction_mismatch, not held") \
     X(INLINE_BYTES, 640, "bytes of identities or contributors kept in the cell's own value", "kept in a hash beside the cell") \
-    X(BATCH_ALERTS, 1000, "decisions and alerts of one contract stored one by one in a batch", "counted")
+    X(BATCH_ALERTS, 1000, "decisions and alerts of one contract stored one by one in a batch", "counted")                     \
+    X(ERAS, 8, "earlier retentions of a contract that its windows may still have", "the two oldest count as one, the shorter")
 
 enum rr_limit {
 #define RR_X(name, value, what, beyond) RR_LIMIT_##name = (value),

@@ -373,6 +373,25 @@ static void test_BATCH_ALERTS(void **state)
     assert_int_equal(suppressed_of(RR_LIMIT_BATCH_ALERTS + 1), 1);
 }
 
+/* ---- what a contract keeps of those before it ---- */
+
+/* One more than there is room for: the two oldest are one, which is as strict as either about the windows of both. */
+static void test_ERAS(void **state)
+{
+    rr_eras eras = {0};
+
+    (void)state;
+    for (int64_t k = 1; k <= RR_LIMIT_ERAS + 1; k++) {
+        rr_eras_join(&eras, &(rr_eras){.count = 1, .items = {{100 * k, k, 10 * k}}});
+        assert_int_equal(eras.count, k <= RR_LIMIT_ERAS ? k : RR_LIMIT_ERAS);
+        assert_int_equal(eras.items[0].until_us, k <= RR_LIMIT_ERAS ? 100 : 200);
+        assert_int_equal(eras.items[0].retention_us, 1);
+        assert_int_equal(eras.items[0].kept_us, 10);
+        assert_int_equal(eras.items[eras.count - 1].until_us, 100 * k);
+        assert_int_equal(eras.items[eras.count - 1].kept_us, 10 * k);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
