@@ -5,6 +5,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "contract_note.h"
+#include "decision.h"
 #include "ports.h"
 
 static const rr_contract *route(const void *context, rr_slice subject)
@@ -21,7 +23,9 @@ static rr_status name_contracts(rr_opened *opened, rr_error *error)
         if (!rr_buf_ok(&text)) {
             return rr_fail(error, RR_MEMORY, "no memory for the contracts");
         }
-        opened->contracts[k] = (rr_live_contract){&opened->config.contracts.items[k], rr_buf_view(&text)};
+        opened->config.contracts.items[k].eras = &opened->eras[k];
+        opened->contracts[k] =
+            (rr_live_contract){&opened->config.contracts.items[k], rr_buf_view(&text), &opened->eras[k]};
     }
     return RR_OK;
 }
@@ -73,7 +77,9 @@ rr_status rr_opened_read(rr_opened *opened, const rr_args *args, rr_error *error
     opened->sources = calloc(opened->config.source_count + 1, sizeof *opened->sources);
     opened->channels = calloc(opened->config.channel_count + 1, sizeof *opened->channels);
     opened->contracts = calloc(opened->config.contracts.count + 1, sizeof *opened->contracts);
-    if (opened->sources == NULL || opened->channels == NULL || opened->contracts == NULL) {
+    opened->eras = calloc(opened->config.contracts.count + 1, sizeof *opened->eras);
+    if (opened->sources == NULL || opened->channels == NULL || opened->contracts == NULL ||
+        opened->eras == NULL) {
         return rr_fail(error, RR_MEMORY, "no memory");
     }
     name_sources(opened);
@@ -104,6 +110,28 @@ rr_status rr_opened_prefix(rr_opened *opened, rr_error *error)
     status = rr_generation_read(opened->store_ops, opened->store, rr_slice_of(opened->config.prefix), &arena, &prefix,
                                 &number, error);
     snprintf(opened->prefix, sizeof opened->prefix, "%.*s", (int)prefix.len, prefix.len == 0 ? "" : prefix.data);
+    rr_arena_fini(&arena);
+    return status;
+}
+
+rr_status rr_opened_eras(rr_opened *opened, rr_error *error)
+{
+    rr_status status = RR_OK;
+    rr_buf text = {0};
+    rr_arena arena;
+
+    rr_arena_init(&arena, 0);
+    for (size_t k = 0; k < opened->config.contracts.count && status == RR_OK; k++) {
+        rr_slice key = rr_engine_key(rr_slice_of(opened->prefix), "contract",
+                                     opened->config.contracts.items[k].name, &text, &arena);
+        rr_contract_note note = {0};
+
+        status = key.data == NULL
+                     ? rr_fail(error, RR_MEMORY, "no memory")
+                     : rr_contract_note_load(opened->store_ops, opened->store, key, &arena, &note, error);
+        opened->eras[k] = note.eras;
+    }
+    rr_buf_fini(&text);
     rr_arena_fini(&arena);
     return status;
 }
@@ -178,5 +206,6 @@ void rr_opened_close(rr_opened *opened)
     free(opened->sources);
     free(opened->channels);
     free(opened->contracts);
+    free(opened->eras);
     rr_config_fini(&opened->config);
 }

@@ -16,6 +16,7 @@ typedef struct rr_opened {
     rr_live_source *sources; /* config.source_count; those opened have a `source` */
     rr_live_channel *channels;
     rr_live_contract *contracts; /* config.contracts.count */
+    rr_eras *eras;               /* the same */
 } rr_opened;
 
 /* Reads the file of --config; prints its problems on standard error. Nothing is opened. Close it after any answer. */
@@ -24,6 +25,7 @@ rr_status rr_opened_read(rr_opened *opened, const rr_args *args, rr_error *error
 /* Each connects, waiting for nothing. */
 rr_status rr_opened_store(rr_opened *opened, rr_error *error);
 rr_status rr_opened_prefix(rr_opened *opened, rr_error *error); /* asks the open store for the generation in force */
+rr_status rr_opened_eras(rr_opened *opened, rr_error *error);   /* reads them, after the prefix; `run` reads its own */
 rr_status rr_opened_drain_store(rr_opened *opened, rr_error *error);
 rr_status rr_opened_source(rr_opened *opened, size_t which, rr_error *error);
 rr_status rr_opened_reader(rr_opened *opened, size_t which, rr_error *error); /* reads beside the consumer, or publishes */

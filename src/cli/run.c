@@ -153,6 +153,7 @@ static rr_status serve(rr_opened *opened, const rr_args *args, bool accept, bool
                                .channel_count = observe ? 0 : opened->config.channel_count,
                                .observe = observe,
                                .accept_contracts = accept,
+                               .read_contract = rr_contract_reread,
                                .until_idle = rr_args_flag(args, "until-idle"),
                                .drain_timeout_ms = opened->config.drain_timeout_ms,
                                .stop = &stop,

@@ -99,6 +99,7 @@ static rr_status verify_all(rr_opened *opened, const rr_args *args, uint64_t *di
         return rr_fail(error, RR_USAGE, "the configuration has no contract named '%s'", name);
     }
     status = status == RR_OK ? rr_opened_prefix(opened, error) : status;
+    status = status == RR_OK ? rr_opened_eras(opened, error) : status;
     for (size_t k = 0; k < opened->config.source_count && status == RR_OK; k++) {
         status = rr_opened_reader(opened, k, error);
     }

@@ -7,6 +7,7 @@
 #include <stdio.h>
 
 #include "admit.h"
+#include "contract_note.h"
 #include "decision.h"
 #include "generation.h"
 #include "time.h"
@@ -63,25 +64,71 @@ static rr_status wait_for_switch(live *l, rr_error *error)
     return status == RR_OK ? rr_keeper_in_force(l, error) : status;
 }
 
-/* Two processes with different texts of one contract must notice. */
+static rr_status another_text(const rr_live_contract *contract, rr_slice text, rr_error *error)
+{
+    return rr_fail(error, RR_CONFIG,
+                   "contract %.*s is not the one that the stored cells were made under.\n--- stored:\n%.*s"
+                   "--- this program's:\n%.*sIf the change is meant, start once with --accept-contracts.",
+                   (int)contract->contract->name.len, contract->contract->name.data,
+                   (int)(text.len < 400 ? text.len : 400), text.data,
+                   (int)(contract->text.len < 400 ? contract->text.len : 400), contract->text.data);
+}
+
+/* The cells made under the text before may go by its retention: that is noted. */
+static rr_status accept_change(const live *l, const rr_live_contract *contract, rr_slice key, rr_slice before,
+                               rr_eras *eras, rr_error *error)
+{
+    rr_contract was;
+
+    if (!l->options->read_contract(before, &was)) {
+        return rr_fail(error, RR_CONFIG,
+                       "key %.*s: the text of this contract cannot be read, so nobody can tell how long "
+                       "the stored cells are kept. Restore it, or rebuild.",
+                       (int)key.len, key.data);
+    }
+    rr_eras_advance(eras, &was, contract->contract, l->options->now_us());
+    return RR_OK;
+}
+
+/* *done: the note says so now. */
+static rr_status write_note(live *l, const rr_live_contract *contract, rr_slice key, rr_slice held,
+                            const rr_eras *eras, bool *done, rr_error *error)
+{
+    rr_buf_clear(&l->text);
+    rr_contract_note_write(&l->text, contract->text, eras);
+    if (!rr_buf_ok(&l->text)) {
+        return rr_fail(error, RR_MEMORY, "memory ran out");
+    }
+    *done = rr_slice_equal(held, rr_buf_view(&l->text));
+    return *done ? RR_OK
+                 : l->options->store_ops->note_set(l->options->store, key, held, rr_buf_view(&l->text), 0,
+                                                   NULL, done, error);
+}
+
+/* Two processes with different texts of one contract must notice. What this process knows of earlier retentions and what
+ * the note says of them is joined, so that neither a lost note nor a change there and back loses any. */
 static rr_status check_contract(live *l, const rr_live_contract *contract, bool accept, rr_error *error)
 {
-    rr_slice key = own_key(l, "contract", contract->contract->name), held = {NULL, 0};
-    bool done = false;
-    rr_status status = l->options->store_ops->note_get(l->options->store, key, &l->tick_arena, &held, error);
+    rr_slice key = own_key(l, "contract", contract->contract->name);
+    rr_eras eras = contract->eras == NULL ? (rr_eras){0} : *contract->eras;
+    rr_contract_note note = {0};
+    bool done = false, same;
+    rr_status status =
+        rr_contract_note_load(l->options->store_ops, l->options->store, key, &l->tick_arena, &note, error);
 
-    if (status != RR_OK || rr_slice_equal(held, contract->text)) {
+    if (status != RR_OK) {
         return status;
     }
-    if (held.len != 0 && !accept) {
-        return rr_fail(error, RR_CONFIG,
-                       "contract %.*s is not the one that the stored cells were made under.\n--- stored:\n%.*s"
-                       "--- this program's:\n%.*sIf the change is meant, start once with --accept-contracts.",
-                       (int)contract->contract->name.len, contract->contract->name.data,
-                       (int)(held.len < 400 ? held.len : 400), held.data,
-                       (int)(contract->text.len < 400 ? contract->text.len : 400), contract->text.data);
+    same = note.held.len == 0 || rr_slice_equal(note.text, contract->text);
+    if (!same && !accept) {
+        return another_text(contract, note.text, error);
     }
-    status = l->options->store_ops->note_set(l->options->store, key, held, contract->text, 0, NULL, &done, error);
+    rr_eras_join(&eras, &note.eras);
+    status = same ? RR_OK : accept_change(l, contract, key, note.text, &eras, error);
+    status = status == RR_OK ? write_note(l, contract, key, note.held, &eras, &done, error) : status;
+    if (status == RR_OK && done && contract->eras != NULL) {
+        *contract->eras = eras;
+    }
     return status != RR_OK || done ? status : check_contract(l, contract, false, error);
 }
 
@@ -581,8 +628,7 @@ rr_status rr_keeper_tick(live *l, rr_error *error)
     if (status == RR_OK && atomic_load(&l->moved)) {
         return RR_OK; /* what is below our prefix is nobody's any more */
     }
-    status = status == RR_OK ? rr_keeper_check_contracts(l, l->options->accept_contracts && !l->accepted, error) : status;
-    l->accepted |= status == RR_OK;
+    status = status == RR_OK ? rr_keeper_check_contracts(l, false, error) : status;
     for (size_t k = 0; k < l->options->source_count && status == RR_OK; k++) {
         status = l->reached[k].halted && !l->reached[k].untold ? RR_OK : keep_checkpoint(l, k, error);
         l->reached[k].away = status == RR_UNAVAILABLE;

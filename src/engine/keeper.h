@@ -51,7 +51,6 @@ typedef struct live {
     atomic_int down;        /* how many servers are away */
     atomic_ulong outages;
     atomic_bool leaving;
-    bool accepted;          /* the contracts' texts were looked at once */
     rr_live_slot *admitted; /* waits for the one in flight to end */
     atomic_bool moved; /* another generation of the prefix is in force: nothing more is acknowledged here */
     rr_arena note_arena; /* of whoever uses the store at the moment */
@@ -70,7 +69,7 @@ void rr_live_talk(const live *l, rr_talk level, const char *format, ...) __attri
 /* How the loop waits. */
 void rr_live_pause(const live *l, int ms);
 
-/* A contract of another text was stored: CONFIG. accept: it is replaced. */
+/* A contract of another text was stored: CONFIG. accept: it is replaced. Reads the eras; no batch is under way. */
 rr_status rr_keeper_check_contracts(live *l, bool accept, rr_error *error);
 
 /* Is our prefix still in force? Sets l->moved if not. Asked after each batch, before its acknowledgement: what is

@@ -672,15 +672,37 @@ static rr_status observe(live *l, rr_error *error)
     return status;
 }
 
+/* No record is judged before the contracts' notes were read: they tell which windows keep an earlier retention. */
+static rr_status check_contracts(live *l, rr_error *error)
+{
+    int pause = PAUSE_MIN_MS;
+    bool down = false;
+    rr_status status = rr_keeper_check_contracts(l, l->options->accept_contracts, error);
+
+    while (status == RR_UNAVAILABLE) {
+        outage(l, &down, "the store", error);
+        if (!wait_out(l, &pause)) {
+            return RR_OK;
+        }
+        rr_arena_reset(&l->tick_arena);
+        status = rr_keeper_check_contracts(l, l->options->accept_contracts, error);
+    }
+    recovered(l, &down, "the store");
+    return status;
+}
+
 static rr_status start(live *l, rr_error *error)
 {
-    rr_status status = l->options->observe ? RR_OK : rr_keeper_check_contracts(l, l->options->accept_contracts, error);
+    rr_status status;
 
-    if (status == RR_UNAVAILABLE) {
-        return RR_OK; /* each second it is looked at again */
+    for (size_t k = 0; k < l->options->contract_count; k++) {
+        if (l->options->contracts[k].eras != NULL) {
+            *l->options->contracts[k].eras = (rr_eras){0}; /* another generation has its own, or none */
+        }
     }
+    status = l->options->observe ? RR_OK : check_contracts(l, error);
     /* The first checkpoint before the first acknowledgement: else nobody could tell that nothing was lost before it. */
-    return status == RR_OK ? rr_keeper_tick(l, error) : status;
+    return status == RR_OK && !stopping(l) ? rr_keeper_tick(l, error) : status;
 }
 
 static void start_worker(live *l)

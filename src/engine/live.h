@@ -39,6 +39,7 @@ typedef struct rr_live_channel {
 typedef struct rr_live_contract {
     const rr_contract *contract;
     rr_slice text; /* canonical, for the fingerprint */
+    rr_eras *eras; /* those of `contract`, kept as the note in the store says; NULL: not followed */
 } rr_live_contract;
 
 typedef enum rr_talk { RR_TALK_ERROR, RR_TALK_WARNING, RR_TALK_INFO } rr_talk;
@@ -57,6 +58,8 @@ typedef struct rr_live_options {
     size_t channel_count;
     bool observe;          /* store nothing, acknowledge nothing */
     bool accept_contracts; /* a contract whose text changed is taken, not refused */
+    /* Of a contract's text all that rr_eras_advance looks at. False: it cannot be read. Needed by accept_contracts. */
+    bool (*read_contract)(rr_slice text, rr_contract *contract);
     bool until_idle;       /* leave when nothing more comes (for tests and demos) */
     int drain_timeout_ms;
     size_t guess_from;     /* as in rr_batch_options */

@@ -621,6 +621,30 @@ void rr_contract_print(const rr_contract *contract, rr_buf *buf)
     rr_buf_format(buf, "\n  integers: %s\n", integers_words[contract->integers_as_strings]);
 }
 
+bool rr_contract_reread(rr_slice text, rr_contract *contract)
+{
+    rr_contract_list list;
+    rr_problems problems = {0};
+    rr_buf whole = {0};
+    bool good;
+
+    rr_buf_text(&whole, "contracts:\n");
+    rr_buf_slice(&whole, text);
+    good = rr_contracts_parse("contract", rr_buf_view(&whole), &list, &problems) == RR_OK &&
+           rr_buf_ok(&whole) && list.count == 1;
+    if (good) {
+        *contract = list.items[0];
+        contract->name = (rr_slice){NULL, 0};
+        contract->measures = NULL;
+        contract->metric_versions = NULL;
+        contract->measure_count = contract->metric_version_count = 0;
+    }
+    rr_contracts_fini(&list);
+    rr_problems_fini(&problems);
+    rr_buf_fini(&whole);
+    return good;
+}
+
 __extension__ typedef unsigned __int128 u128;
 
 static u128 fnv1a(rr_slice text)

@@ -37,6 +37,10 @@ const rr_contract *rr_contracts_find(const rr_contract_list *list, rr_slice name
  * promise gives the same bytes, however it was written; reading them gives the same contract. */
 void rr_contract_print(const rr_contract *contract, rr_buf *buf);
 
+/* Reads such a text again: all but the name, the measures and the metric versions. False: it is not one, or memory ran
+ * out. */
+bool rr_contract_reread(rr_slice text, rr_contract *contract);
+
 /* FNV-1a, 128 bits, of that text, in lower-case hex with a NUL. It tells texts apart, not forgers. False: memory. */
 bool rr_contract_fingerprint(const rr_contract *contract, char hex[RR_FINGERPRINT_LEN + 1]);
 

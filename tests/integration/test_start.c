@@ -12,6 +12,7 @@
 #include <cmocka.h>
 
 #include <signal.h>
+#include <time.h>
 
 #include "publish.h"
 
@@ -122,6 +123,77 @@ static void the_same_contract_in_other_words_is_no_other(void **state)
     assert_int_equal(rr_child_wait(program, LEAVE_MS), 0);
     program = rr_child_run(world, other, "--until-idle");
     assert_int_equal(rr_child_wait(program, LEAVE_MS), 0);
+}
+
+static const char brief_contract[] =
+    "  - {name: sums, mode: delta, window: {kind: tumbling, size: 1m}, retention: 1h, "
+    "grace: 0s, future_tolerance: 0s}\n";
+
+/* A delta whose window ends so many minutes from now; the key of its cell, which lasts. */
+static const char *add_delta_ending(rr_history *history, int minutes, char *key, size_t room)
+{
+    const int64_t minute_us = 60000000;
+    rr_measure value = rr_value_measure(1);
+    char text[64];
+    rr_record record = rr_delta_record("line-7", history->count, &value, text);
+
+    record.window.end = ((int64_t)time(NULL) / 60 + minutes) * minute_us;
+    record.window.start = record.window.end - minute_us;
+    rr_history_add(history, 0, &record);
+    snprintf(key, room, "rr:{sums:line-7}:v1:%lld-%lld", (long long)record.window.start,
+             (long long)record.window.end);
+    return key;
+}
+
+static bool exists(rr_world *world, const void *key)
+{
+    return rr_redis_integer(world, (const char *[]){"EXISTS", key, NULL}) == 1;
+}
+
+static bool has_eras(rr_world *world, const void *key)
+{
+    char *note = rr_redis_get(world, key);
+    bool has = note != NULL && strstr(note, "\n# {\"eras\":[{\"until_us\":") != NULL;
+
+    free(note);
+    return has;
+}
+
+/* The windows of before keep their hour, and a cell that may be gone by that does not begin anew. Redis loses what was
+ * noted of it while the program runs, and gets it back; and verify judges alike. */
+static void a_longer_retention_is_for_windows_after_the_change(void **state)
+{
+    rr_world *world = *state;
+    char config[RR_WORLD_PATH], longer[RR_WORLD_PATH], old[96], new[96];
+    int code = -1;
+    rr_history history;
+    rr_child *program;
+
+    configure(world, "brief", brief_contract, config);
+    configure(world, "longer", other_contract, longer);
+    rr_history_init(&history, names, rr_world_seed);
+    program = rr_child_run(world, config, "--until-idle");
+    assert_int_equal(rr_child_wait(program, LEAVE_MS), 0);
+    add_delta_ending(&history, -120, old, sizeof old);
+    add_delta_ending(&history, 60, new, sizeof new);
+    rr_publish_history(world, &history, 0, history.count);
+    program = rr_child_run(world, longer, "--accept-contracts");
+    rr_wait_settled(world, SETTLE_MS);
+    assert_int_equal(rr_stream_count(world, "DEAD"), 1);
+    assert_false(exists(world, old));
+    assert_true(exists(world, new));
+    assert_true(has_eras(world, "rr:contract:{sums}"));
+
+    freeReplyObject(rr_redis_ask(world, (const char *[]){"FLUSHALL", NULL}));
+    rr_wait(world, has_eras, "rr:contract:{sums}", SETTLE_MS, "the eras to be back");
+    rr_wait(world, exists, new, SETTLE_MS, "the stream to be read again");
+    assert_int_equal(rr_child_stop(program, LEAVE_MS), 0);
+    program = rr_child_run(world, longer, "--until-idle");
+    assert_int_equal(rr_child_wait(program, LEAVE_MS), 0);
+    assert_false(exists(world, old));
+    free(rr_world_output(world, (const char *[]){"verify", "--config", longer, NULL}, &code));
+    assert_int_equal(code, 0);
+    rr_history_fini(&history);
 }
 
 /* ---- dead letters ---- */
@@ -339,6 +411,8 @@ int main(int argc, char **argv)
         cmocka_unit_test_setup_teardown(a_text_that_is_accepted_stops_who_has_the_other_one, rr_world_begin,
                                         rr_world_end),
         cmocka_unit_test_setup_teardown(the_same_contract_in_other_words_is_no_other, rr_world_begin,
+                                        rr_world_end),
+        cmocka_unit_test_setup_teardown(a_longer_retention_is_for_windows_after_the_change, rr_world_begin,
                                         rr_world_end),
         cmocka_unit_test_setup_teardown(without_a_stream_for_dead_letters_it_does_not_start, rr_world_begin,
                                         rr_world_end),

@@ -27,7 +27,9 @@ typedef struct rr_reconciler rr_reconciler;
 
 /* Texts are read while it is opened and may go afterwards. */
 typedef struct rr_reconciler_options {
-    const char *contract_yaml; /* the text of a file of contracts (`contracts:`, a list) */
+    /* The text of a file of contracts (`contracts:`, a list). It is not compared with the one that the stored cells were
+     * made under, and nothing is known of earlier retentions: to lengthen one, use another prefix or a new name. */
+    const char *contract_yaml;
     const char *contract;      /* which; NULL: the only one */
     const char *store_url;     /* "memory:", "redis://[user:password@]host:port/db", "unix:///path" */
     const char *prefix;        /* of keys; NULL: "rr" */
