@@ -159,31 +159,42 @@ static bool has_eras(rr_world *world, const void *key)
     return has;
 }
 
-/* The windows of before keep their hour, and a cell that may be gone by that does not begin anew. Redis loses what was
- * noted of it while the program runs, and gets it back; and verify judges alike. */
-static void a_longer_retention_is_for_windows_after_the_change(void **state)
+/* Two records, after a retention of an hour was lengthened: one of a window of before, that may be gone by the hour, and
+ * one of a window of after. Returns the program, which runs. */
+static rr_child *lengthen(rr_world *world, const char *longer, char *old, char *new, size_t room)
 {
-    rr_world *world = *state;
-    char config[RR_WORLD_PATH], longer[RR_WORLD_PATH], old[96], new[96];
-    int code = -1;
+    char config[RR_WORLD_PATH];
     rr_history history;
     rr_child *program;
 
     configure(world, "brief", brief_contract, config);
-    configure(world, "longer", other_contract, longer);
-    rr_history_init(&history, names, rr_world_seed);
     program = rr_child_run(world, config, "--until-idle");
     assert_int_equal(rr_child_wait(program, LEAVE_MS), 0);
-    add_delta_ending(&history, -120, old, sizeof old);
-    add_delta_ending(&history, 60, new, sizeof new);
+    rr_history_init(&history, names, rr_world_seed);
+    add_delta_ending(&history, -120, old, room);
+    add_delta_ending(&history, 60, new, room);
     rr_publish_history(world, &history, 0, history.count);
+    rr_history_fini(&history);
     program = rr_child_run(world, longer, "--accept-contracts");
     rr_wait_settled(world, SETTLE_MS);
     assert_int_equal(rr_stream_count(world, "DEAD"), 1);
     assert_false(exists(world, old));
     assert_true(exists(world, new));
     assert_true(has_eras(world, "rr:contract:{sums}"));
+    return program;
+}
 
+/* A cell that may be gone by the retention of before does not begin anew. Redis loses what was noted of it while the
+ * program runs, and gets it back; and verify judges alike. */
+static void a_longer_retention_is_for_windows_after_the_change(void **state)
+{
+    rr_world *world = *state;
+    char longer[RR_WORLD_PATH], old[96], new[96];
+    int code = -1;
+    rr_child *program;
+
+    configure(world, "longer", other_contract, longer);
+    program = lengthen(world, longer, old, new, sizeof old);
     freeReplyObject(rr_redis_ask(world, (const char *[]){"FLUSHALL", NULL}));
     rr_wait(world, has_eras, "rr:contract:{sums}", SETTLE_MS, "the eras to be back");
     rr_wait(world, exists, new, SETTLE_MS, "the stream to be read again");
@@ -193,7 +204,24 @@ static void a_longer_retention_is_for_windows_after_the_change(void **state)
     assert_false(exists(world, old));
     free(rr_world_output(world, (const char *[]){"verify", "--config", longer, NULL}, &code));
     assert_int_equal(code, 0);
-    rr_history_fini(&history);
+}
+
+/* All was read again under the new contract: nothing of it is missing, so nothing has to be kept out. */
+static void what_is_rebuilt_has_the_longer_retention(void **state)
+{
+    rr_world *world = *state;
+    char longer[RR_WORLD_PATH], old[96], new[96], rebuilt[128];
+    rr_child *program;
+
+    configure(world, "longer", other_contract, longer);
+    program = lengthen(world, longer, old, new, sizeof old);
+    free(rr_world_output(world, (const char *[]){"rebuild", "--config", longer, "--keep-old", NULL}, NULL));
+    rr_child_wait_for(program, "going on with prefix rr.g1", LEAVE_MS);
+    assert_int_equal(rr_child_stop(program, LEAVE_MS), 0);
+    snprintf(rebuilt, sizeof rebuilt, "rr.g1%s", old + 2);
+    assert_true(exists(world, rebuilt));
+    assert_true(exists(world, "rr.g1:contract:{sums}"));
+    assert_false(has_eras(world, "rr.g1:contract:{sums}"));
 }
 
 /* ---- dead letters ---- */
@@ -413,6 +441,8 @@ int main(int argc, char **argv)
         cmocka_unit_test_setup_teardown(the_same_contract_in_other_words_is_no_other, rr_world_begin,
                                         rr_world_end),
         cmocka_unit_test_setup_teardown(a_longer_retention_is_for_windows_after_the_change, rr_world_begin,
+                                        rr_world_end),
+        cmocka_unit_test_setup_teardown(what_is_rebuilt_has_the_longer_retention, rr_world_begin,
                                         rr_world_end),
         cmocka_unit_test_setup_teardown(without_a_stream_for_dead_letters_it_does_not_start, rr_world_begin,
                                         rr_world_end),
