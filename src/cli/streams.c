@@ -2,6 +2,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <stdio.h>
 
+#include "deadletter.h"
 #include "opened.h"
 #include "ports.h"
 
@@ -119,7 +120,7 @@ static rr_status see_to_source(streams *s, const rr_source_config *source, rr_er
         return rr_fail(error, RR_CONFIG, "source %s: a source of this kind has no streams to make",
                        source->name);
     }
-    snprintf(letter, sizeof letter, "%s.contract.stream.1", source->dead_letters);
+    snprintf(letter, sizeof letter, "%s" RR_DEAD_LETTER_EXAMPLE, source->dead_letters);
     status = records.ops->survey(&source->options, rr_slice_of(letter), &told, error);
     if (status != RR_OK) {
         return rr_error_within(error, "source %s", source->name);

@@ -2,6 +2,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "deadletter.h"
 
+#include <inttypes.h>
+
+#include "checkpoint.h"
 #include "time.h"
 
 enum { HEADERS = 12 };
@@ -24,6 +27,13 @@ static void put_token(rr_buf *out, rr_slice name)
     }
 }
 
+/* A stream made anew gives its sequences again: when the queue stored the record, and a digest of it, make the subject
+ * this record's alone, and are the same for each delivery of it. */
+static void put_mark(rr_buf *out, const rr_delivery *delivery)
+{
+    rr_buf_format(out, "%" PRId64 "-%016" PRIx64, delivery->stored_at_us, rr_checkpoint_digest(delivery->payload));
+}
+
 static rr_slice subject_of(const char *prefix, const rr_item *item, const rr_delivery *delivery, rr_buf *text,
                            rr_arena *arena)
 {
@@ -31,6 +41,8 @@ static rr_slice subject_of(const char *prefix, const rr_item *item, const rr_del
     rr_buf_text(text, prefix);
     rr_buf_char(text, '.');
     put_token(text, item->contract == NULL ? (rr_slice){NULL, 0} : item->contract->name);
+    rr_buf_char(text, '.');
+    put_mark(text, delivery);
     rr_buf_char(text, '.');
     put_token(text, item->record->stream);
     rr_buf_char(text, '.');

@@ -298,12 +298,11 @@ static rr_status halt(live *l, size_t k, rr_checkpoint_finding finding, const rr
                  ? raise_format(l, RR_ALERT_SOURCE_ROLLED_BACK, k, error,
                                 "stream %.*s ends at sequence %" PRIu64 ", but results up to %" PRIu64
                                 " are stored: it lost its end, and is stopped here. Restore it, or use a new source "
-                                "name, a new consumer and another prefix of dead letters",
+                                "name and a new consumer",
                                 (int)c->stream.len, c->stream.data, info->last_sequence, c->floor)
                  : raise_format(l, RR_ALERT_SOURCE_ROLLED_BACK, k, error,
                                 "stream %.*s is not the one whose results are stored: it was made anew or replaced, and "
-                                "is stopped here. Use a new source name, a new consumer and another prefix of dead "
-                                "letters for it",
+                                "is stopped here. Use a new source name and a new consumer for it",
                                 (int)c->stream.len, c->stream.data);
     reach->untold = status != RR_OK;
     return status;

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "deadletter.h"
 #include "ports.h"
 #include "preflight.h"
 
@@ -31,7 +32,7 @@ static rr_status look_at_source(const rr_source_config *config, rr_preflight_sou
         return error->status;
     }
     /* Where the dead letters of any record would go. */
-    snprintf(letter, sizeof letter, "%s.contract.stream.1", config->dead_letters);
+    snprintf(letter, sizeof letter, "%s" RR_DEAD_LETTER_EXAMPLE, config->dead_letters);
     look->status = ops->survey == NULL
                        ? rr_fail(&look->error, RR_INTERNAL, "this source cannot tell of its servers")
                        : ops->survey(&config->options, rr_slice_of(letter), &look->told, &look->error);

@@ -3,6 +3,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <stdio.h>
 
+#include "deadletter.h"
 #include "preflight_rows.h"
 
 enum {
@@ -171,7 +172,7 @@ static bool letters_read_again(const rr_preflight_view *view)
                                                                 : view->source->options.filter;
     char subject[512];
 
-    snprintf(subject, sizeof subject, "%s.contract.stream.1", view->source->dead_letters);
+    snprintf(subject, sizeof subject, "%s" RR_DEAD_LETTER_EXAMPLE, view->source->dead_letters);
     return view->told->dead_letters.name[0] != '\0' &&
            strcmp(view->told->dead_letters.name, view->source->options.stream) == 0 &&
            (filter[0] == '\0' || rr_subject_matches(filter, rr_slice_of(subject))) &&

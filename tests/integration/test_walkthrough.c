@@ -75,12 +75,15 @@ static void assert_dead_letter(rr_world *world)
     uint64_t sequence = rr_stream_last(world, "RESULTS");
     natsMsg *letter = rr_stream_message(world, "DEAD", 1),
             *record = rr_stream_message(world, "RESULTS", sequence);
-    char subject[64], number[24];
-    const char *value = NULL;
+    char begins[64], ends[64], number[24];
+    const char *value = NULL, *subject = natsMsg_GetSubject(letter);
 
-    snprintf(subject, sizeof subject, "dead.parts.RESULTS.%llu", (unsigned long long)sequence);
+    snprintf(begins, sizeof begins, "dead.parts.%lld-", (long long)(natsMsg_GetTime(record) / 1000));
+    snprintf(ends, sizeof ends, ".RESULTS.%llu", (unsigned long long)sequence);
     snprintf(number, sizeof number, "%llu", (unsigned long long)sequence);
-    assert_string_equal(natsMsg_GetSubject(letter), subject);
+    assert_memory_equal(subject, begins, strlen(begins));
+    assert_int_equal(strlen(subject), strlen(begins) + 16 + strlen(ends));
+    assert_string_equal(subject + strlen(begins) + 16, ends);
     assert_int_equal(natsMsg_GetDataLength(letter), natsMsg_GetDataLength(record));
     assert_memory_equal(natsMsg_GetData(letter), natsMsg_GetData(record),
                         (size_t)natsMsg_GetDataLength(record));

@@ -161,9 +161,11 @@ static FILE *create(const char *path)
 static void write_source(FILE *file, const rr_world *world, const rr_setup *setup)
 {
     fprintf(file,
-            "sources:\n  - name: results\n    url: %s\n    stream: RESULTS\n    consumer: reconciler\n"
+            "sources:\n  - name: %s\n    url: %s\n    stream: RESULTS\n    consumer: %s\n"
             "    create: true\n    dead_letters: %s\n    ack: %s\n    ack_wait: %ds\n",
+            setup->source == NULL ? "results" : setup->source,
             setup->nats_url == NULL ? world->nats.url : setup->nats_url,
+            setup->consumer == NULL ? "reconciler" : setup->consumer,
             setup->dead_letters == NULL ? "dead" : setup->dead_letters, setup->ack_all ? "all" : "explicit",
             setup->ack_wait_s == 0 ? 2 : setup->ack_wait_s);
     if (setup->batch != 0) {

@@ -63,6 +63,8 @@ typedef struct rr_setup {
     const char *redis_url;      /* NULL: the world's server */
     const char *alerts;         /* NULL: [log] */
     const char *dead_letters;   /* NULL: dead */
+    const char *source;         /* its name; NULL: results */
+    const char *consumer;       /* NULL: reconciler, the one that publish.h looks at */
     size_t batch, pulls;        /* 0: the program's own */
     int ack_wait_s;             /* 0: 2, so that what is let go comes again soon */
     int redis_timeout_ms;       /* 0: the program's own */

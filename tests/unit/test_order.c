@@ -11,6 +11,7 @@
 #include <stdlib.h>
 
 #include "contract_yaml.h"
+#include "deadletter.h"
 #include "live.h"
 #include "record_json.h"
 #include "record_proto.h"
@@ -500,6 +501,35 @@ static void a_refused_record_has_its_dead_letter_first(void **state)
     assert_letter(&malformed, RR_VERDICT_REFUSED, " contract_violation");
 }
 
+static void assert_subject(int64_t stored_at_us, rr_slice payload, uint64_t times_delivered, const char *expected)
+{
+    rr_record record = {.stream = RR_SLICE("S.1")};
+    rr_item item = {.contract = &contracts.items[0], .record = &record};
+    rr_delivery delivery = {.payload = payload, .stream_sequence = 7, .times_delivered = times_delivered,
+                            .stored_at_us = stored_at_us};
+    rr_publication letter;
+    rr_arena arena;
+    rr_buf text = {0};
+
+    rr_arena_init(&arena, 0);
+    assert_true(rr_dead_letter_write(&letter, "dead", &item, &delivery, &text, &arena));
+    assert_true(letter.once);
+    assert_int_equal(letter.subject.len, strlen(expected));
+    assert_memory_equal(letter.subject.data, expected, letter.subject.len);
+    rr_buf_fini(&text);
+    rr_arena_fini(&arena);
+}
+
+/* Of one record always the same; of another one never, whatever its place in the stream. */
+static void the_subject_of_a_dead_letter_is_its_records_alone(void **state)
+{
+    (void)state;
+    assert_subject(STORED_US, RR_SLICE("a"), 1, "dead.latest.1767261900000000-af63dc4c8601ec8c.S_1.7");
+    assert_subject(STORED_US, RR_SLICE("a"), 2, "dead.latest.1767261900000000-af63dc4c8601ec8c.S_1.7");
+    assert_subject(STORED_US + 1, RR_SLICE("a"), 1, "dead.latest.1767261900000001-af63dc4c8601ec8c.S_1.7");
+    assert_subject(STORED_US, RR_SLICE("b"), 1, "dead.latest.1767261900000000-af63df4c8601f1a5.S_1.7");
+}
+
 /* It arrived in time; but now its cell may have been removed, and it would come back as the first of a fresh one. */
 static void a_record_whose_cell_may_be_gone_is_too_late(void **state)
 {
@@ -618,6 +648,7 @@ int main(void)
         cmocka_unit_test(disorder_is_of_one_stream),
         cmocka_unit_test(decisions_of_one_batch_are_bounded_and_counted),
         cmocka_unit_test(a_refused_record_has_its_dead_letter_first),
+        cmocka_unit_test(the_subject_of_a_dead_letter_is_its_records_alone),
         cmocka_unit_test(a_record_whose_cell_may_be_gone_is_too_late),
         cmocka_unit_test(another_store_gets_back_what_it_lost),
         cmocka_unit_test(what_cannot_be_read_again_is_told),
