@@ -25,6 +25,19 @@ static void put_string(rr_buf *out, const char *name, rr_slice value)
     rr_buf_json(out, value);
 }
 
+/* Which delivery it was. A stream made anew gives its sequences again, but not at the same time. */
+static void put_place(rr_buf *out, const rr_record *record)
+{
+    char time[RR_TIME_TEXT_MAX];
+
+    put_string(out, "stream", record->stream);
+    rr_buf_text(out, ",\"sequence\":");
+    rr_buf_u64(out, record->stream_sequence);
+    if (record->has_arrival) {
+        put_string(out, "stored_at", (rr_slice){time, rr_time_print(record->arrival_us, time)});
+    }
+}
+
 rr_slice rr_decision_write(const rr_item *item, int64_t now_us, rr_buf *text, rr_arena *arena)
 {
     const rr_record *record = item->record;
@@ -42,9 +55,7 @@ rr_slice rr_decision_write(const rr_item *item, int64_t now_us, rr_buf *text, rr
     rr_buf_text(text, ",\"alerts\":");
     rr_alerts_json(text, item->outcome.alerts);
     if (record->stream.len != 0) {
-        put_string(text, "stream", record->stream);
-        rr_buf_text(text, ",\"sequence\":");
-        rr_buf_u64(text, record->stream_sequence);
+        put_place(text, record);
     }
     if (item->why.len != 0) {
         put_string(text, "text", item->why);

@@ -74,10 +74,12 @@ static rr_slice cell_of(yajl_val entry, rr_buf *text, rr_arena *arena)
     return rr_buf_ok(text) ? rr_arena_copy(arena, rr_buf_view(text)) : (rr_slice){NULL, 0};
 }
 
-/* The same alert has the same id, however often it is sent: where its record stands in the stream, and its kind. */
+/* The same alert has the same id, however often it is sent: its kind, where its record stands in the stream, and when the
+ * stream stored it, for one made anew has another record there. */
 static rr_slice id_of(yajl_val entry, rr_slice store_id, const char *kind, rr_buf *text, rr_arena *arena)
 {
-    rr_slice stream = text_at(entry, "stream", arena), sequence = number_at(entry, "sequence", arena);
+    rr_slice stream = text_at(entry, "stream", arena), sequence = number_at(entry, "sequence", arena),
+             stored_at = text_at(entry, "stored_at", arena);
 
     rr_buf_clear(text);
     rr_buf_slice(text, text_at(entry, "contract", arena));
@@ -88,6 +90,8 @@ static rr_slice id_of(yajl_val entry, rr_slice store_id, const char *kind, rr_bu
         rr_buf_slice(text, stream);
         rr_buf_char(text, '/');
         rr_buf_slice(text, sequence);
+        rr_buf_char(text, '/');
+        rr_buf_slice(text, stored_at);
     } else {
         rr_buf_slice(text, store_id);
     }
