@@ -128,11 +128,7 @@ static rr_status nats_send(rr_channel *channel, const rr_alert_message *messages
 
     /* While there is no connection the library would keep it in its own memory, which is not handed over. */
     if (!rr_nats_connected(channel->nats)) {
-        const char *last = NULL;
-
-        natsConnection_GetLastError(channel->nats->connection, &last);
-        return rr_fail(error, RR_UNAVAILABLE, "alerts: %s: not connected%s%s; trying again", channel->nats->place,
-                       last != NULL && last[0] != '\0' ? ": " : "", last == NULL ? "" : last);
+        return rr_nats_fail_unconnected(channel->nats, "alerts", error);
     }
     for (size_t i = 0; i < count; i++) {
         rr_status sent = publish(channel, &messages[i], error);

@@ -2,10 +2,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "nats_connect.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 enum {
     RECONNECT_WAIT_MS = 250,
@@ -17,6 +19,7 @@ enum {
     SEED_LEN = 58,
     KEY_FILE_MAX = 1024,
     SERVERS_MAX = 16,
+    HINT_MAX = 320,
     RETIRE_MS = 500 /* for the round trip */
 };
 
@@ -117,22 +120,59 @@ static natsStatus sign(char **text, unsigned char **signature, int *len, const c
     return status;
 }
 
+/* What the library says, without "(conn.c:733): " before it. */
+static const char *words_of(const char *text)
+{
+    const char *end = text == NULL || text[0] != '(' ? NULL : strstr(text, "): ");
+
+    return end == NULL ? text : end + strlen("): ");
+}
+
+static const char *last_words(void)
+{
+    return words_of(nats_GetLastError(NULL));
+}
+
+/* The library's own words for a file that is not there have no name or no reason in them. NULL is fine. */
+static rr_status check_file(const char *what, const char *path, rr_error *error)
+{
+    return path == NULL || access(path, R_OK) == 0 ? RR_OK
+                                                   : rr_fail(error, RR_CONFIG, "%s %s: %s", what, path, strerror(errno));
+}
+
+/* A seed with an error in it would be noticed only when the server asks for a signature. */
+static rr_status check_seed(const char *path, rr_error *error)
+{
+    char seed[SEED_LEN + 1];
+    unsigned char *signature = NULL;
+    int len = 0;
+    natsStatus status;
+
+    if (!read_key(path, 'S', SEED_LEN, seed)) {
+        return rr_fail(error, RR_CONFIG, "nkey %s: it holds no seed (a line SU...)", path);
+    }
+    status = nats_Sign(seed, "nonce", &signature, &len);
+    explicit_bzero(seed, sizeof seed);
+    free(signature);
+    return status == NATS_OK ? RR_OK : rr_fail(error, RR_CONFIG, "nkey %s: its seed is broken: %s", path, last_words());
+}
+
 static rr_status set_nkey(natsOptions *to, const char *path, rr_error *error)
 {
-    char key[KEY_LEN + 1], seed[SEED_LEN + 1];
-    bool whole = read_key(path, 'S', SEED_LEN, seed);
+    char key[KEY_LEN + 1];
+    rr_status status = check_file("nkey", path, error);
 
-    explicit_bzero(seed, sizeof seed);
-    if (!whole) {
-        return rr_fail(error, RR_CONFIG, "nkey_seed_file %s: it cannot be read, or holds no seed (a line SU...)", path);
+    status = status == RR_OK ? check_seed(path, error) : status;
+    if (status != RR_OK) {
+        return status;
     }
     if (!read_key(path, 'U', KEY_LEN, key)) {
-        return rr_fail(error, RR_CONFIG, "nkey_seed_file %s: the public key (a line U...) is missing beside the seed; "
+        return rr_fail(error, RR_CONFIG, "nkey %s: the public key (a line U...) is missing beside the seed; "
                        "add it: nk -inkey %s -pubout >> %s", path, path, path);
     }
     return natsOptions_SetNKey(to, key, sign, (void *)path) == NATS_OK
                ? RR_OK
-               : rr_fail(error, RR_CONFIG, "nkey_seed_file %s: %s", path, nats_GetLastError(NULL));
+               : rr_fail(error, RR_CONFIG, "nkey %s: %s", path, last_words());
 }
 
 static rr_status set_who(natsOptions *to, const rr_nats_options *options, rr_error *error)
@@ -143,31 +183,42 @@ static rr_status set_who(natsOptions *to, const rr_nats_options *options, rr_err
         return set_nkey(to, options->nkey_seed_file, error);
     }
     if (options->credentials_file != NULL) {
+        rr_status there = check_file("credentials", options->credentials_file, error);
+
+        if (there != RR_OK) {
+            return there;
+        }
         status = natsOptions_SetUserCredentialsFromFiles(to, options->credentials_file, NULL);
     } else if (options->token != NULL) {
         status = natsOptions_SetToken(to, options->token);
     } else if (options->user != NULL) {
         status = natsOptions_SetUserInfo(to, options->user, options->password == NULL ? "" : options->password);
     }
-    return status == NATS_OK ? RR_OK : rr_fail(error, RR_CONFIG, "credentials: %s", nats_GetLastError(NULL));
+    return status == NATS_OK ? RR_OK : rr_fail(error, RR_CONFIG, "credentials: %s", last_words());
 }
 
 static rr_status set_tls(natsOptions *to, const rr_nats_options *options, rr_error *error)
 {
     const char *ca = options->tls_ca_file, *cert = options->tls_cert_file, *key = options->tls_key_file;
+    rr_status status = check_file("tls: ca", ca, error);
 
+    status = status == RR_OK ? check_file("tls: cert", cert, error) : status;
+    status = status == RR_OK ? check_file("tls: key", key, error) : status;
+    if (status != RR_OK) {
+        return status;
+    }
     if ((cert == NULL) != (key == NULL)) {
         return rr_fail(error, RR_CONFIG, "tls: a certificate needs its key, and a key its certificate: %s is missing",
-                       cert == NULL ? "tls_cert_file" : "tls_key_file");
+                       cert == NULL ? "cert" : "key");
     }
     if ((ca != NULL || cert != NULL) && natsOptions_SetSecure(to, true) != NATS_OK) {
-        return rr_fail(error, RR_CONFIG, "tls: %s", nats_GetLastError(NULL));
+        return rr_fail(error, RR_CONFIG, "tls: %s", last_words());
     }
     if (ca != NULL && natsOptions_LoadCATrustedCertificates(to, ca) != NATS_OK) {
-        return rr_fail(error, RR_CONFIG, "tls_ca_file %s: %s", ca, nats_GetLastError(NULL));
+        return rr_fail(error, RR_CONFIG, "tls: ca %s: it holds no certificate in PEM format", ca);
     }
     if (cert != NULL && natsOptions_LoadCertificatesChain(to, cert, key) != NATS_OK) {
-        return rr_fail(error, RR_CONFIG, "tls_cert_file %s, tls_key_file %s: %s", cert, key, nats_GetLastError(NULL));
+        return rr_fail(error, RR_CONFIG, "tls: cert %s, key %s: %s", cert, key, last_words());
     }
     return RR_OK;
 }
@@ -213,11 +264,25 @@ static natsStatus set_manner(natsOptions *to, const rr_nats_options *options, rr
     RR_SET(natsOptions_SetFailRequestsOnDisconnect(to, true));
     RR_SET(natsOptions_SetClosedCB(to, on_closed, nats));
     RR_SET(natsOptions_SetErrorHandler(to, on_error, NULL));
-    if (options->patient) {
-        RR_SET(natsOptions_SetRetryOnFailedConnect(to, true, on_connected, NULL));
-    }
 #undef RR_SET
     return status;
+}
+
+/* Patience is for a server that is away; one that does not take us as we are never will. While the library goes on
+ * trying it does not tell why it fails, so that is kept from the first time. */
+static rr_status connect_patiently(natsOptions *to, rr_nats *nats, rr_error *error)
+{
+    natsStatus status = natsOptions_SetRetryOnFailedConnect(to, true, on_connected, NULL);
+
+    snprintf(nats->why, sizeof nats->why, "%s", error->text);
+    if (status == NATS_OK) {
+        status = natsConnection_Connect(&nats->connection, to);
+    }
+    if (status == NATS_OK || status == NATS_NOT_YET_CONNECTED) {
+        return RR_OK;
+    }
+    nats->connection = NULL;
+    return rr_nats_fail(nats, status, "connect", error);
 }
 
 static rr_status connect_with(natsOptions *to, const rr_nats_options *options, rr_nats *nats, rr_error *error)
@@ -226,8 +291,7 @@ static rr_status connect_with(natsOptions *to, const rr_nats_options *options, r
     rr_status done;
 
     if (status != NATS_OK) {
-        return rr_fail(error, RR_CONFIG, "url %s: %s; expected nats://host:port", nats->place,
-                       nats_GetLastError(NULL));
+        return rr_fail(error, RR_CONFIG, "url %s: %s; expected nats://host:port", nats->place, last_words());
     }
     done = set_who(to, options, error);
     if (done == RR_OK) {
@@ -237,26 +301,30 @@ static rr_status connect_with(natsOptions *to, const rr_nats_options *options, r
         return done;
     }
     status = natsConnection_Connect(&nats->connection, to);
-    if (status == NATS_OK || (options->patient && status == NATS_NOT_YET_CONNECTED)) {
+    if (status == NATS_OK) {
         return RR_OK;
     }
     nats->connection = NULL;
-    return rr_nats_fail(nats, status, "connect", error);
+    done = rr_nats_fail(nats, status, "connect", error);
+    return options->patient && done != RR_CONFIG ? connect_patiently(to, nats, error) : done;
 }
 
 rr_status rr_nats_open(const rr_nats_options *options, rr_nats **nats, rr_error *error)
 {
     rr_nats *made = calloc(1, sizeof *made);
     natsOptions *to = NULL;
+    rr_error local = {0};
     rr_status status;
 
     *nats = NULL;
+    error = error == NULL ? &local : error;
     if (made == NULL || natsOptions_Create(&to) != NATS_OK || natsStatistics_Create(&made->counts) != NATS_OK) {
         natsOptions_Destroy(to);
         free(made);
         return rr_fail(error, RR_MEMORY, "no memory for a connection to NATS");
     }
     atomic_store(&made->users, 2);
+    made->options = *options;
     put_place(made->place, sizeof made->place, options->url == NULL ? default_url : options->url);
     status = connect_with(to, options, made, error);
     natsOptions_Destroy(to);
@@ -366,15 +434,87 @@ rr_status rr_nats_status(natsStatus status)
     }
 }
 
+static bool is_secure(const rr_nats_options *options)
+{
+    return options->tls_ca_file != NULL || options->tls_cert_file != NULL ||
+           (options->url != NULL && strstr(options->url, "tls://") != NULL);
+}
+
+/* The connection ended while the server's answer was awaited. */
+static bool was_cut(natsStatus status, const char *text)
+{
+    return status == NATS_IO_ERROR || (status == NATS_PROTOCOL_ERROR && strstr(text, "got ''") != NULL);
+}
+
+static void put_hint_of_certificate(char *hint, const rr_nats_options *options)
+{
+    if (options->tls_cert_file == NULL) {
+        snprintf(hint, HINT_MAX, "; the server may want a certificate of ours: give 'cert' and 'key' of 'tls'");
+    } else {
+        snprintf(hint, HINT_MAX, "; the server may not accept our certificate %s: its log tells", options->tls_cert_file);
+    }
+}
+
+static void put_hint_of_server(char *hint, const rr_nats_options *options, const char *text)
+{
+    if (strstr(text, "expired") != NULL || strstr(text, "not yet valid") != NULL) {
+        return; /* that says it */
+    }
+    if (strstr(text, "alert") != NULL) {
+        put_hint_of_certificate(hint, options);
+    } else if (strstr(text, "mismatch") != NULL) {
+        snprintf(hint, HINT_MAX, "; the server's certificate is not for the host of the URL");
+    } else if (options->tls_ca_file == NULL) {
+        snprintf(hint, HINT_MAX, "; who signed the server's certificate is not known here: give 'ca' of 'tls'");
+    } else {
+        snprintf(hint, HINT_MAX, "; the server's certificate is not signed by 'ca' of 'tls', %s", options->tls_ca_file);
+    }
+}
+
+/* The likely cause, in the words of the configuration. With TLS 1.3 a client believes that it is connected before the
+ * server has looked at its certificate: one that is not accepted looks like a server that goes. */
+static void put_hint(char *hint, const rr_nats *nats, natsStatus status, const char *text)
+{
+    const rr_nats_options *options = &nats->options;
+    bool named = options->user != NULL || options->token != NULL || options->credentials_file != NULL ||
+                 options->nkey_seed_file != NULL;
+
+    hint[0] = '\0';
+    if (status == NATS_CONNECTION_AUTH_FAILED) {
+        snprintf(hint, HINT_MAX, named ? "; user, password, token or key are not accepted"
+                                       : "; the server wants to know who we are: give 'user', 'token', 'credentials' or 'nkey'");
+    } else if (status == NATS_SECURE_CONNECTION_WANTED) {
+        snprintf(hint, HINT_MAX, "; the server has no TLS: the URL is to begin with nats://, without 'tls'");
+    } else if (status == NATS_SSL_ERROR) {
+        put_hint_of_server(hint, options, text);
+    } else if (nats->connection == NULL && is_secure(options) && was_cut(status, text)) {
+        put_hint_of_certificate(hint, options);
+    }
+}
+
 rr_status rr_nats_fail(const rr_nats *nats, natsStatus status, const char *what, rr_error *error)
 {
     /* The library keeps the text of an older error beside a plain time-out, so only its own sentence is sure there. */
-    const char *text = status == NATS_TIMEOUT ? NULL : nats_GetLastError(NULL);
-    bool more = text != NULL && text[0] != '\0' && strcmp(text, natsStatus_GetText(status)) != 0;
-    const char *hint = status == NATS_CONNECTION_AUTH_FAILED ? "; user, password, token or key are not accepted" : "";
+    const char *text = status == NATS_TIMEOUT || last_words() == NULL ? "" : last_words();
+    bool more = text[0] != '\0' && strcmp(text, natsStatus_GetText(status)) != 0;
+    char hint[HINT_MAX];
 
-    return rr_fail(error, rr_nats_status(status), "%s: %s: %s%s%s%s%s", what, nats->place, natsStatus_GetText(status),
-                   more ? " (" : "", more ? text : "", more ? ")" : "", hint);
+    put_hint(hint, nats, status, text);
+    return rr_fail(error, was_cut(status, text) ? RR_UNAVAILABLE : rr_nats_status(status), "%s: %s: %s%s%s%s%s", what,
+                   nats->place, natsStatus_GetText(status), more ? " (" : "", more ? text : "", more ? ")" : "", hint);
+}
+
+rr_status rr_nats_fail_unconnected(const rr_nats *nats, const char *what, rr_error *error)
+{
+    const char *last = NULL;
+    natsStatus status = natsConnection_GetLastError(nats->connection, &last);
+
+    if (status == NATS_NO_SERVER && nats->why[0] != '\0') {
+        return rr_fail(error, RR_UNAVAILABLE, "%s: %s; trying again", what, nats->why);
+    }
+    last = last == NULL ? "" : words_of(last);
+    return rr_fail(error, RR_UNAVAILABLE, "%s: %s: not connected%s%s; trying again", what, nats->place,
+                   last[0] == '\0' ? "" : ": ", last);
 }
 
 rr_status rr_nats_js_fail(const rr_nats *nats, natsStatus status, int code, const char *what, rr_error *error)
@@ -396,5 +536,5 @@ rr_status rr_nats_js_fail(const rr_nats *nats, natsStatus status, int code, cons
     } else if (ours == RR_UNAVAILABLE || ours == RR_INTERNAL) {
         ours = RR_REFUSED_BY_SERVER;
     }
-    return rr_fail(error, ours, "%s: %s: %s (JetStream error %d)", what, nats->place, nats_GetLastError(NULL), code);
+    return rr_fail(error, ours, "%s: %s: %s (JetStream error %d)", what, nats->place, last_words(), code);
 }

@@ -28,16 +28,18 @@ typedef struct rr_nats_options {
 } rr_nats_options;
 
 typedef struct rr_nats {
+    rr_nats_options options; /* texts are the caller's */
     natsConnection *connection;
     natsStatistics *counts;
     natsSubscription **retired; /* unsubscribed, to be freed with the connection */
     size_t retired_count;
     atomic_int users;       /* whoever opened it, and cnats until its last callback */
     char place[256];        /* the URL without user and password, for texts */
+    char why[512];          /* patient: the first attempt failed so; empty: it did not */
 } rr_nats;
 
-/* Connects. UNAVAILABLE: no server there (not if patient); CONFIG: a file cannot be used, or the server does not accept
- * who we are. *nats is NULL on failure. Blocks up to the time-out for each server. */
+/* Connects. UNAVAILABLE: no server there (not if patient), or one that closes the connection; CONFIG: a file cannot be used, or the server does not accept
+ * who we are. *nats is NULL on failure. Blocks up to the time-out for each server, twice if patient. */
 rr_status rr_nats_open(const rr_nats_options *options, rr_nats **nats, rr_error *error);
 
 /* Gives up a subscription; NULL is fine. Use it instead of natsSubscription_Destroy: the reader thread of cnats 3.4 looks
@@ -63,8 +65,11 @@ bool rr_nats_gave_up(const rr_nats *nats);
 /* Our code for a code of cnats: UNAVAILABLE where waiting may help. */
 rr_status rr_nats_status(natsStatus status);
 
-/* Fails with "what: place: the library's text". */
+/* Fails with "what: place: the library's text; the likely cause". */
 rr_status rr_nats_fail(const rr_nats *nats, natsStatus status, const char *what, rr_error *error);
+
+/* UNAVAILABLE: there is no connection now, and why the last attempt failed. */
+rr_status rr_nats_fail_unconnected(const rr_nats *nats, const char *what, rr_error *error);
 
 /* The same for JetStream, where the server gave a code of its own (0: none). */
 rr_status rr_nats_js_fail(const rr_nats *nats, natsStatus status, int code, const char *what, rr_error *error);

@@ -213,9 +213,12 @@ static void what_cannot_be_is_refused(void **state)
     } rows[] = {
         {{.prefix = "a.*"}, "prefix"},
         {{.prefix = ".a"}, "prefix"},
-        {{.nkey_seed_file = "/nonexistent"}, "nkey_seed_file /nonexistent"},
-        {{.tls_ca_file = "/nonexistent"}, "tls_ca_file /nonexistent"},
-        {{.tls_cert_file = "/nonexistent"}, "tls_key_file is missing"},
+        {{.nkey_seed_file = "/nonexistent"}, "nkey /nonexistent: No such file"},
+        {{.tls_ca_file = "/nonexistent"}, "tls: ca /nonexistent: No such file"},
+        {{.tls_cert_file = "/dev/null"}, "key is missing"},
+        {{.tls_ca_file = "/dev/null"}, "tls: ca /dev/null: it holds no certificate"},
+        {{.credentials_file = "/nonexistent"}, "credentials /nonexistent: No such file"},
+        {{.nkey_seed_file = "/dev/null"}, "nkey /dev/null: it holds no seed"},
         {{.url = ","}, "url ,"},
     };
 
