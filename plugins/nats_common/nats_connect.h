@@ -38,8 +38,9 @@ typedef struct rr_nats {
     char why[512];          /* patient: the first attempt failed so; empty: it did not */
 } rr_nats;
 
-/* Connects. UNAVAILABLE: no server there (not if patient), or one that closes the connection; CONFIG: a file cannot be used, or the server does not accept
- * who we are. *nats is NULL on failure. Blocks up to the time-out for each server, twice if patient. */
+/* Connects. UNAVAILABLE: no server there, or one that closes the connection (not if patient); CONFIG: a file cannot be
+ * used, or the server does not accept who we are. *nats is NULL on failure. Blocks up to the time-out for each server,
+ * twice if patient. The options' texts live as long as the connection. */
 rr_status rr_nats_open(const rr_nats_options *options, rr_nats **nats, rr_error *error);
 
 /* Gives up a subscription; NULL is fine. Use it instead of natsSubscription_Destroy: the reader thread of cnats 3.4 looks
