@@ -19,6 +19,31 @@ static rr_slice own_key(live *l, const char *kind, rr_slice name)
     return rr_engine_key(l->options->prefix, kind, name, &l->text, &l->tick_arena);
 }
 
+/* ---- which store it is ---- */
+
+void rr_keeper_doubt(live *l)
+{
+    l->unsure = true;
+    rr_batch_distrust(l->batch);
+}
+
+rr_status rr_keeper_look(live *l, bool *same, rr_error *error)
+{
+    rr_store_identity identity;
+    rr_status status = l->options->store_ops->identity(l->options->store, &identity, error);
+
+    if (status != RR_OK) {
+        return status;
+    }
+    *same = strcmp(l->incarnation, identity.incarnation) == 0;
+    if (!*same) {
+        rr_batch_distrust(l->batch);
+        snprintf(l->incarnation, sizeof l->incarnation, "%s", identity.incarnation);
+    }
+    l->unsure = false;
+    return RR_OK;
+}
+
 /* ---- generations ---- */
 
 static rr_status read_note(live *l, const char *kind, rr_slice *value, rr_error *error)
@@ -368,13 +393,12 @@ static rr_status keep_checkpoint(live *l, size_t k, rr_error *error)
 {
     const rr_live_source *source = &l->options->sources[k];
     rr_live_reach *reach = &l->reached[k];
-    rr_store_identity identity;
     rr_source_info info;
     rr_checkpoint before, now;
     rr_checkpoint_finding finding;
     rr_slice held = {NULL, 0};
-    bool done = false, replaced = false;
-    rr_status status = l->options->store_ops->identity(l->options->store, &identity, error);
+    bool done = false, replaced = false, same = false;
+    rr_status status = rr_keeper_look(l, &same, error);
 
     status = status == RR_OK ? source->ops->info(source->source, &info, error) : status;
     status = status == RR_OK ? read_checkpoint(l, k, &held, &before, error) : status;
@@ -382,7 +406,7 @@ static rr_status keep_checkpoint(live *l, size_t k, rr_error *error)
         return status;
     }
     now = before;
-    finding = rr_checkpoint_advance(&now, held.len != 0, &info, identity.incarnation);
+    finding = rr_checkpoint_advance(&now, held.len != 0, &info, l->incarnation);
     l->reached[k].since_us = info.starts_at_us;
     if (finding != RR_CHECKPOINT_SOURCE_REMADE && held.len != 0) {
         status = see_replaced(l, k, &before, &replaced, error);
@@ -399,11 +423,7 @@ static rr_status keep_checkpoint(live *l, size_t k, rr_error *error)
         now.digest = reach->digest;
     }
     reach->doubted = false;
-    snprintf(reach->incarnation, sizeof reach->incarnation, "%s", identity.incarnation);
-    if (strcmp(l->incarnation, identity.incarnation) != 0) {
-        rr_batch_distrust(l->batch);
-        snprintf(l->incarnation, sizeof l->incarnation, "%s", identity.incarnation);
-    }
+    snprintf(reach->incarnation, sizeof reach->incarnation, "%s", l->incarnation);
     status = say_finding(l, k, finding, &before, &now, error);
     if (status == RR_OK) {
         status = write_checkpoint(l, k, held, &now, &done, error);
@@ -582,7 +602,7 @@ rr_status rr_keeper_repair(live *l, bool *busy, rr_error *error)
         }
     }
     if (status != RR_OK) {
-        rr_batch_distrust(l->batch);
+        rr_keeper_doubt(l);
     }
     return status == RR_UNAVAILABLE || status == RR_REFUSED_BY_SERVER ? RR_OK : status;
 }
@@ -632,7 +652,7 @@ rr_status rr_keeper_tick(live *l, rr_error *error)
         status = l->reached[k].halted && !l->reached[k].untold ? RR_OK : keep_checkpoint(l, k, error);
         l->reached[k].away = status == RR_UNAVAILABLE;
         if (status != RR_OK) {
-            rr_batch_distrust(l->batch);
+            rr_keeper_doubt(l);
         }
         /* The queue alone may be away: readers are told. */
         status = l->reached[k].away ? RR_OK : status;
@@ -641,7 +661,7 @@ rr_status rr_keeper_tick(live *l, rr_error *error)
         status = put_status(l, l->options->contracts[k].contract, error);
     }
     if (status != RR_OK) {
-        rr_batch_distrust(l->batch);
+        rr_keeper_doubt(l);
     }
     return status == RR_UNAVAILABLE || status == RR_REFUSED_BY_SERVER ? RR_OK
            : status == RR_OK                                          ? all_halted(l, error)

@@ -47,7 +47,8 @@ typedef struct live {
     rr_buf text;
     int64_t next_tick_us;
     rr_live_reach *reached; /* per source */
-    char incarnation[128];  /* of the store, as of the last tick */
+    char incarnation[128];  /* of the store that all we hold of it is from; empty: never seen */
+    bool unsure;            /* an op failed since: it may be another one now */
     atomic_int down;        /* how many servers are away */
     atomic_ulong outages;
     atomic_bool leaving;
@@ -68,6 +69,13 @@ void rr_live_talk(const live *l, rr_talk level, const char *format, ...) __attri
 
 /* How the loop waits. */
 void rr_live_pause(const live *l, int ms);
+
+/* Something that was asked of the store failed. Its next connection may lead to another one, so nothing that was seen of
+ * it counts until it has said again who it is. */
+void rr_keeper_doubt(live *l);
+
+/* Asks who the store is. *same: still the one that all we hold of it is from; where it is not, nothing of that counts. */
+rr_status rr_keeper_look(live *l, bool *same, rr_error *error);
 
 /* A contract of another text was stored: CONFIG. accept: it is replaced. Reads the eras; no batch is under way. */
 rr_status rr_keeper_check_contracts(live *l, bool accept, rr_error *error);

@@ -99,16 +99,6 @@ static bool wait_out(const live *l, int *pause)
 
 /* ---- deciding one batch: the worker's part ---- */
 
-/* After an outage: Redis may be another one, that has lost what it was told before. */
-static bool same_store(live *l)
-{
-    rr_store_identity identity;
-
-    return l->incarnation[0] != '\0' &&
-           l->options->store_ops->identity(l->options->store, &identity, NULL) == RR_OK &&
-           strcmp(identity.incarnation, l->incarnation) == 0;
-}
-
 /* Who observes stores nothing, and has no generations. */
 static rr_status check_in_force(live *l, bool *left, rr_error *error)
 {
@@ -134,15 +124,33 @@ static bool refuse_gone(const live *l, rr_item *items, size_t count)
     return any;
 }
 
+/* Goes on with a batch, or begins it anew where the store is not the one that it was begun with: what is settled there is
+ * not settled here, and what was decided upon its values without a write is checked by no token. */
+static rr_status attempt(live *l, rr_item *items, size_t count, bool *begun, bool *left, rr_error *error)
+{
+    bool same = true;
+    rr_status status = l->unsure ? rr_keeper_look(l, &same, error) : RR_OK;
+
+    if (status == RR_OK && (!*begun || refuse_gone(l, items, count) || !same)) {
+        status = rr_batch_begin(l->batch, items, count, error);
+        *begun = status == RR_OK;
+    }
+    status = status == RR_OK ? rr_batch_step(l->batch, l->options->now_us(), error) : status;
+    status = status == RR_OK ? check_in_force(l, left, error) : status;
+    if (status != RR_OK) {
+        rr_keeper_doubt(l);
+    }
+    return status;
+}
+
 static rr_status decide(live *l, rr_item *items, size_t count, bool *left, rr_error *error)
 {
     int pause = PAUSE_MIN_MS;
-    bool down = false;
-    rr_status status = rr_batch_begin(l->batch, items, count, error);
+    bool down = false, begun = false;
+    rr_status status;
 
-    while (status == RR_OK) {
-        status = rr_batch_step(l->batch, l->options->now_us(), error);
-        status = status == RR_OK ? check_in_force(l, left, error) : status;
+    for (;;) {
+        status = attempt(l, items, count, &begun, left, error);
         if (status != RR_UNAVAILABLE && status != RR_REFUSED_BY_SERVER) {
             break;
         }
@@ -152,7 +160,6 @@ static rr_status decide(live *l, rr_item *items, size_t count, bool *left, rr_er
             status = RR_OK;
             break;
         }
-        status = !refuse_gone(l, items, count) && same_store(l) ? RR_OK : rr_batch_begin(l->batch, items, count, error);
     }
     if (!*left) {
         recovered(l, &down, "the store");
@@ -570,7 +577,7 @@ static rr_status between(live *l, bool idle, bool *repairing, rr_error *error)
     if (status == RR_OK && l->options->drain_store == NULL && idle) {
         if (rr_drain_once(l->options, l->options->store, l->drainer, &l->tick_arena, &l->totals->alerts_sent, error) !=
             RR_OK) {
-            rr_batch_distrust(l->batch);
+            rr_keeper_doubt(l);
         }
     }
     return status;
@@ -784,7 +791,7 @@ static rr_status serve(live *l, rr_error *error)
 
 rr_status rr_live_run(const rr_live_options *options, rr_live_totals *totals, rr_error *error)
 {
-    live l = {.options = options, .totals = totals};
+    live l = {.options = options, .totals = totals, .unsure = true};
     rr_batch_options batch = {.prefix = options->prefix,
                               .log_decisions = !options->observe,
                               .list_open = !options->observe,

@@ -104,10 +104,15 @@ static rr_live_totals totals;
 static char told[TEXT_MAX]; /* kinds of alerts that reached the channel, each behind a space */
 static char told_id[256];   /* of the first of them that is about a record */
 
+static unsigned nameless; /* so many times it does not say who it is */
+
 static rr_status identity(rr_store *store, rr_store_identity *who, rr_error *error)
 {
     (void)store;
-    (void)error;
+    if (nameless != 0) {
+        nameless--;
+        return rr_fail(error, RR_UNAVAILABLE, "no answer");
+    }
     snprintf(who->incarnation, sizeof who->incarnation, "%s", incarnation);
     return RR_OK;
 }
@@ -350,27 +355,114 @@ static void both_stored_by_now(void *context, const rr_delivery *delivery)
     rr_arena_fini(&arena);
 }
 
-static void what_an_outage_took_is_decided_again(void **state)
+static void run_moving(rr_store *first, rr_status (*swap)(rr_store *, rr_swap *, size_t, rr_arena *, rr_error *))
 {
     const rr_script_record two[] = {{RR_SLICE("latest"), rr_buf_view(&payloads[0]), STORED_US},
                                     {RR_SLICE("kept"), rr_buf_view(&young_payload), STORED_US}};
     rr_store_ops ops = rr_store_memory_ops;
-    rr_store *first = open_memory();
     rr_source *source = rr_source_script_new(two, 2, both_stored_by_now, NULL);
     rr_error error = {0};
 
-    (void)state;
     behind = first;
     ops.load = moved_load;
-    ops.swap = moved_swap;
+    ops.swap = swap;
     ops.note_get = moved_note_get;
     ops.note_set = moved_note_set;
     assert_int_equal(run(&ops, first, source, 2, &error), RR_OK);
     assert_int_equal(rr_source_script_acked(source), 2);
-    assert_ptr_not_equal(behind, first);
     rr_source_script_ops.close(source);
+}
+
+static void what_an_outage_took_is_decided_again(void **state)
+{
+    rr_store *first = open_memory();
+
+    (void)state;
+    run_moving(first, moved_swap);
+    assert_ptr_not_equal(behind, first);
     rr_store_memory_ops.close(behind);
     rr_store_memory_ops.close(first);
+}
+
+static rr_store *elsewhere; /* for a while, in the place of the first */
+
+/* The first attempt does nothing; the second is at another store and wins one of two; then the first one is there again. */
+static rr_status straying_swap(rr_store *store, rr_swap *swaps, size_t count, rr_arena *arena, rr_error *error)
+{
+    bool strayed = behind == elsewhere, strays = elsewhere == NULL;
+
+    if (count != 2 || (!strayed && !strays)) {
+        return rr_store_memory_ops.swap(behind, swaps, count, arena, error);
+    }
+    swaps[0].answer = swaps[1].answer = RR_SWAP_UNKNOWN;
+    if (strayed) {
+        assert_int_equal(rr_store_memory_ops.swap(behind, swaps, 1, arena, NULL), RR_OK);
+    } else {
+        elsewhere = open_memory();
+    }
+    behind = strayed ? store : elsewhere;
+    incarnation = strayed ? "run/one" : "run/two";
+    return rr_fail(error, RR_UNAVAILABLE, "the connection broke");
+}
+
+/* The store is the one of the last tick, and not the one of the last attempt. */
+static void what_was_stored_elsewhere_between_two_attempts_is_decided_again(void **state)
+{
+    rr_store *first = open_memory();
+
+    (void)state;
+    elsewhere = NULL;
+    run_moving(first, straying_swap);
+    assert_ptr_equal(behind, first);
+    assert_non_null(elsewhere);
+    rr_store_memory_ops.close(elsewhere);
+    rr_store_memory_ops.close(first);
+}
+
+static size_t logged;           /* entries that were stored */
+static unsigned nameless_after; /* a swap that fails: so many times it does not say who it is */
+
+static rr_status counted_swap(rr_store *store, rr_swap *swaps, size_t count, rr_arena *arena, rr_error *error)
+{
+    rr_status status = rr_store_faulty_ops.swap(store, swaps, count, arena, error);
+
+    for (size_t k = 0; k < count; k++) {
+        logged += swaps[k].answer == RR_SWAP_WON ? swaps[k].entry_count : 0;
+    }
+    nameless = status == RR_OK ? nameless : nameless_after;
+    return status;
+}
+
+/* A cell with a stale record and a refused one, and another cell; what goes wrong is in the plan. */
+static void run_counted(const rr_fault *plan, size_t faults)
+{
+    const rr_script_record records[] = {script[0], script[1], script[2],
+                                        {RR_SLICE("kept"), rr_buf_view(&young_payload), STORED_US},
+                                        {RR_SLICE("nowhere"), rr_buf_view(&payloads[0]), STORED_US}};
+    rr_store_ops ops = rr_store_faulty_ops;
+    rr_store *store = rr_store_faulty_new(&rr_store_memory_ops, open_memory(), plan, faults);
+    rr_source *source = rr_source_script_new(records, 5, NULL, NULL);
+    rr_error error = {0};
+
+    logged = 0;
+    ops.swap = counted_swap;
+    assert_int_equal(run(&ops, store, source, 5, &error), RR_OK);
+    assert_int_equal(rr_source_script_acked(source), 5);
+    rr_source_script_ops.close(source);
+    rr_store_faulty_ops.close(store);
+}
+
+/* Whoever is the same all along is not told again what it has stored. */
+static void a_store_that_does_not_say_who_it_is_is_waited_for(void **state)
+{
+    const rr_fault plan = {.op = RR_FAULT_SWAP, .kind = RR_FAULT_NOT_SENT, .nth = 1, .from_item = 1};
+
+    (void)state;
+    for (nameless_after = 0; nameless_after < 3; nameless_after++) {
+        run_counted(&plan, 1);
+        assert_int_equal(logged, 2);
+    }
+    nameless_after = 0;
 }
 
 /* ---- an alert that is due is in the log, and reaches the channel ---- */
@@ -675,6 +767,8 @@ int main(void)
         cmocka_unit_test(a_swap_without_an_answer_is_looked_up),
         cmocka_unit_test(a_swap_that_is_done_late_does_no_harm),
         cmocka_unit_test(what_an_outage_took_is_decided_again),
+        cmocka_unit_test(what_was_stored_elsewhere_between_two_attempts_is_decided_again),
+        cmocka_unit_test(a_store_that_does_not_say_who_it_is_is_waited_for),
         cmocka_unit_test(each_stale_record_is_told),
         cmocka_unit_test(our_own_disorder_is_not_told),
         cmocka_unit_test(disorder_is_of_one_stream),
