@@ -602,6 +602,14 @@ static rr_status memory_note_put(rr_store *store, rr_slice key, rr_slice value, 
     return RR_OK;
 }
 
+/* There is nobody to wait for. */
+static rr_status memory_confirm(rr_store *store, rr_error *error)
+{
+    (void)store;
+    (void)error;
+    return RR_OK;
+}
+
 static rr_status memory_identity(rr_store *store, rr_store_identity *identity, rr_error *error)
 {
     (void)error;
@@ -704,6 +712,7 @@ const rr_store_ops rr_store_memory_ops = {
     .load = memory_load,
     .read_parts = memory_read_parts,
     .swap = memory_swap,
+    .confirm = memory_confirm,
     .log_read = memory_log_read,
     .log_done = memory_log_done,
     .note_get = memory_note_get,

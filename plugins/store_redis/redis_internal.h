@@ -20,6 +20,9 @@ struct rr_store {
     rr_link link;
     size_t log_max;
     bool next_takes_wrong_type; /* of the flight that `put` is writing */
+    size_t wait_replicas;       /* 0: nothing is waited for */
+    rr_buf confirm;             /* a write, of so many bytes, and WAIT */
+    size_t confirm_write;
     rr_flight flights[RR_ROUND_FLIGHTS];
 };
 
@@ -33,6 +36,10 @@ rr_status rr_store_ask(rr_store *store, size_t count, rr_call_put *put, rr_fligh
 rr_status rr_redis_swap(rr_store *store, rr_swap *swaps, size_t count, rr_arena *arena, rr_error *error);
 rr_status rr_redis_read_parts(rr_store *store, rr_parts_read *reads, size_t count, rr_arena *arena,
                               rr_error *error);
+
+/* redis_confirm.c. False: memory ran out. */
+bool rr_redis_confirm_init(rr_store *store, const rr_store_options *options);
+rr_status rr_redis_confirm(rr_store *store, rr_error *error);
 
 /* redis_survey.c */
 rr_status rr_redis_survey(const char *url, const rr_store_options *options, rr_slice prefix, rr_store_survey *survey,

@@ -156,7 +156,7 @@ static bool may_pass(const redisReply *reply)
     /* clang-format off */
     static const char *const words[] = {
         "LOADING", "OOM", "READONLY", "MISCONF", "NOREPLICAS", "BUSY", "MASTERDOWN", "CLUSTERDOWN",
-        "TRYAGAIN", "UNKILLABLE", "ERR max number of clients", "ERR Function not found",
+        "TRYAGAIN", "UNKILLABLE", "UNBLOCKED", "ERR max number of clients", "ERR Function not found",
     };
     /* clang-format on */
 

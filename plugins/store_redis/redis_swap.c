@@ -421,5 +421,5 @@ rr_status rr_redis_swap(rr_store *store, rr_swap *swaps, size_t count, rr_arena 
         at.by_function = true; /* what is answered already is passed over */
         status = rr_store_ask(store, count, put_call, take_call, &at, error);
     }
-    return status;
+    return status == RR_OK ? rr_redis_confirm(store, error) : status;
 }

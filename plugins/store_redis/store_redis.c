@@ -23,9 +23,13 @@ static rr_status redis_open(const char *url, const rr_store_options *options, rr
     made->log_max = given.log_max == 0 ? LOG_MAX : given.log_max;
     status = rr_link_open(&made->link, url, given.password,
                           given.timeout_ms > 0 ? given.timeout_ms : TIMEOUT_MS, error);
+    if (status == RR_OK && !rr_redis_confirm_init(made, &given)) {
+        status = rr_fail(error, RR_MEMORY, "redis store: memory ran out");
+    }
     status = status == RR_OK ? rr_link_begin(&made->link, error) : status;
     if (status != RR_OK) {
         rr_link_close(&made->link);
+        rr_buf_fini(&made->confirm);
         free(made);
         return status;
     }
@@ -37,6 +41,7 @@ static void redis_close(rr_store *store)
 {
     if (store != NULL) {
         rr_link_close(&store->link);
+        rr_buf_fini(&store->confirm);
         explicit_bzero(store->link.url.password, sizeof store->link.url.password);
         free(store);
     }
@@ -558,6 +563,7 @@ const rr_store_ops rr_store_redis_ops = {
     .load = redis_load,
     .read_parts = rr_redis_read_parts,
     .swap = rr_redis_swap,
+    .confirm = rr_redis_confirm,
     .log_read = redis_log_read,
     .log_done = redis_log_done,
     .note_get = redis_note_get,

@@ -5,7 +5,8 @@
  *
  * On opening, and on every new connection, it makes sure that its function library is there; the library's name holds
  * a hash of its text, so several versions of the program may share a server, and a library that was flushed is loaded
- * again when it is missed. The user needs @read, @write, FCALL, FUNCTION LOAD, INFO and SELECT.
+ * again when it is missed. The user needs @read, @write, FCALL, FUNCTION LOAD, INFO and SELECT,
+ * and WAIT where replicas are waited for: then each call of swaps ends with a write to <prefix>:wait and WAIT.
  *
  * Keys beside a unit's own: `<key>:parts:<birth>`, a hash, which lives as long as the unit.
  * Logs are streams with one field `json`; drainers share the consumer group `rr`.

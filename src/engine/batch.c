@@ -61,6 +61,7 @@ struct rr_batch {
     size_t seen, present; /* units looked at since that was decided, and how many were there */
     size_t logged;    /* entries of this batch that are stored ... */
     size_t logging;   /* ... and that this round tries to store */
+    bool confirmed;   /* all that was seen of the store is where its replicas have to be */
     int64_t now_us;   /* of the step */
 };
 
@@ -230,6 +231,7 @@ rr_status rr_batch_begin(rr_batch *batch, rr_item *items, size_t count, rr_error
     batch->item_count = count;
     batch->unit_count = 0;
     batch->logged = 0;
+    batch->confirmed = false;
     if (!make_room(batch, count)) {
         return no_memory(error);
     }
@@ -406,6 +408,7 @@ static rr_status load_round(rr_batch *batch, rr_error *error)
             loads[count++].key = batch->units[k].key;
         }
     }
+    batch->confirmed = batch->confirmed && count == 0;
     status = count == 0 ? RR_OK : batch->ops->load(batch->store, loads, count, &batch->arena, error);
     batch->counts.loads += count;
     for (size_t k = 0; k < count && status == RR_OK; k++) {
@@ -526,6 +529,7 @@ static rr_status parts_round(rr_batch *batch, rr_error *error)
             count++;
         }
     }
+    batch->confirmed = batch->confirmed && count == 0;
     status = count == 0 ? RR_OK : batch->ops->read_parts(batch->store, reads, count, &batch->arena, error);
     for (size_t k = 0; k < count && status == RR_OK; k++) {
         take_parts(batch, which[k], &reads[k]);
@@ -734,6 +738,18 @@ static void take_answer(rr_batch *batch, unit *u, rr_swap *swap)
     }
 }
 
+static rr_status ask_swaps(rr_batch *batch, rr_swap *swaps, size_t count, rr_arena *arena, rr_error *error)
+{
+    rr_status status;
+
+    if (count == 0) {
+        return RR_OK;
+    }
+    status = batch->ops->swap(batch->store, swaps, count, arena, error);
+    batch->confirmed = status == RR_OK;
+    return status;
+}
+
 static rr_status swap_round(rr_batch *batch, int64_t now_us, rr_error *error)
 {
     size_t wanted = count_in(batch, UNIT_SWAP), count = 0;
@@ -762,7 +778,7 @@ static rr_status swap_round(rr_batch *batch, int64_t now_us, rr_error *error)
         return no_memory(error);
     }
     batch->counts.swaps += count;
-    status = count == 0 ? RR_OK : batch->ops->swap(batch->store, swaps, count, &batch->arena, error);
+    status = ask_swaps(batch, swaps, count, &batch->arena, error);
     for (size_t k = 0; k < count; k++) {
         if (which[k]->guessed) {
             learn(batch, swaps[k].answer == RR_SWAP_LOST);
@@ -789,13 +805,16 @@ static bool prepare_refusal(rr_batch *batch, const rr_item *item, rr_swap *swap,
     return entry->data != NULL && swap->log_key.data != NULL;
 }
 
-/* An alert that cannot be stored: nothing may be acknowledged. */
-static rr_status log_refusals(rr_batch *batch, rr_swap *swaps, size_t count, rr_error *error)
+/* An alert that cannot be stored: nothing may be acknowledged. Those that are stored are not told at the next try. */
+static rr_status log_refusals(rr_batch *batch, rr_swap *swaps, rr_item **which, size_t count, rr_error *error)
 {
-    rr_status status = count == 0 ? RR_OK : batch->ops->swap(batch->store, swaps, count, &batch->scratch, error);
+    rr_status status = ask_swaps(batch, swaps, count, &batch->scratch, error);
 
-    for (size_t k = 0; k < count && status == RR_OK; k++) {
-        if (swaps[k].answer != RR_SWAP_WON) {
+    for (size_t k = 0; k < count; k++) {
+        if (swaps[k].answer == RR_SWAP_WON) {
+            which[k]->settled = true;
+            batch->logged++;
+        } else if (status == RR_OK) {
             status = rr_fail(error, RR_UNAVAILABLE, "%s", swaps[k].error.text);
         }
     }
@@ -805,7 +824,8 @@ static rr_status log_refusals(rr_batch *batch, rr_swap *swaps, size_t count, rr_
 static rr_status refusal_round(rr_batch *batch, int64_t now_us, rr_error *error)
 {
     size_t room = RR_LIMIT_BATCH_ALERTS, refused = 0, count = 0;
-    rr_swap *swaps = NULL;
+    rr_swap *swaps;
+    rr_item **which;
     rr_status status;
 
     for (size_t k = 0; k < batch->item_count; k++) {
@@ -817,17 +837,22 @@ static rr_status refusal_round(rr_batch *batch, int64_t now_us, rr_error *error)
     room = !batch->options.log_decisions || batch->logged >= room ? 0 : room - batch->logged;
     room = room < refused ? room : refused;
     swaps = rr_arena_take(&batch->scratch, room * sizeof *swaps);
+    which = rr_arena_take(&batch->scratch, room * sizeof *which);
     for (size_t k = 0; k < batch->item_count && count < room; k++) {
-        if (batch->items[k].refused && !batch->items[k].settled &&
-            (swaps == NULL || !prepare_refusal(batch, &batch->items[k], &swaps[count++], now_us))) {
+        rr_item *item = &batch->items[k];
+
+        if (!item->refused || item->settled) {
+            continue;
+        }
+        if (swaps == NULL || which == NULL || !prepare_refusal(batch, item, &swaps[count], now_us)) {
             return no_memory(error);
         }
+        which[count++] = item;
     }
-    status = log_refusals(batch, swaps, count, error);
+    status = log_refusals(batch, swaps, which, count, error);
     if (status != RR_OK) {
         return status;
     }
-    batch->logged += count;
     batch->counts.suppressed += batch->options.log_decisions ? refused - count : 0;
     for (size_t k = 0; k < batch->item_count; k++) {
         batch->items[k].settled |= batch->items[k].refused;
@@ -872,6 +897,11 @@ rr_status rr_batch_step(rr_batch *batch, int64_t now_us, rr_error *error)
             status = refusal_round(batch, now_us, error);
         }
     } while (status == RR_OK && count_in(batch, UNIT_LOAD) + count_in(batch, UNIT_OPEN) != 0);
+    /* What was decided upon a value that is nowhere but there may not be acknowledged either. */
+    if (status == RR_OK && !batch->confirmed) {
+        status = batch->ops->confirm(batch->store, error);
+        batch->confirmed = status == RR_OK;
+    }
     if (status != RR_OK) {
         rr_batch_distrust(batch);
     }

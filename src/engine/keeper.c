@@ -236,7 +236,7 @@ static rr_status raise_alert(live *l, rr_alert kind, size_t k, rr_slice text, rr
     const rr_live_source *source = &l->options->sources[k];
     rr_arena *arena = &l->tick_arena;
     rr_slice entry;
-    rr_swap swap = {0};
+    rr_swap swap = {.answer = RR_SWAP_UNKNOWN};
     rr_status status;
 
     rr_live_talk(l, RR_TALK_ERROR, "%s: source %.*s: %.*s", rr_alert_word(kind), (int)source->name.len, source->name.data,
@@ -249,7 +249,10 @@ static rr_status raise_alert(live *l, rr_alert kind, size_t k, rr_slice text, rr
         return rr_fail(error, RR_MEMORY, "memory ran out");
     }
     status = l->options->store_ops->swap(l->options->store, &swap, 1, arena, error);
-    return status == RR_OK && swap.answer != RR_SWAP_WON ? rr_fail(error, RR_UNAVAILABLE, "%s", swap.error.text) : status;
+    /* In the log it is told, also where replicas have not confirmed it: a checkpoint behind it does not get there first. */
+    return swap.answer == RR_SWAP_WON ? RR_OK
+           : status == RR_OK          ? rr_fail(error, RR_UNAVAILABLE, "%s", swap.error.text)
+                                      : status;
 }
 
 static rr_status raise_format(live *l, rr_alert kind, size_t k, rr_error *error, const char *format, ...)
@@ -564,7 +567,9 @@ static rr_status repair_slice(live *l, size_t k, rr_error *error)
         return status;
     }
     upto = c.to - c.from < REPAIR_SLICE ? c.to : c.from + REPAIR_SLICE - 1;
-    status = begin_slice(l, k, &held, &c, upto, &mine, error);
+    /* As long as replicas do not confirm nothing counts as read, and each try would tell its alerts again. */
+    status = l->options->store_ops->confirm(l->options->store, error);
+    status = status == RR_OK ? begin_slice(l, k, &held, &c, upto, &mine, error) : status;
     if (status == RR_OK && mine) {
         status = read_slice(l, k, &c, upto, &lost, error);
     }

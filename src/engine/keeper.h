@@ -94,7 +94,8 @@ rr_status rr_keeper_tick(live *l, rr_error *error);
 /* Tells readers how far it is, as well as it can. */
 void rr_keeper_show_status(live *l);
 
-/* Reads a slice of what is to be repaired, of each source that has something. *busy: there is more. */
+/* Reads a slice of what is to be repaired, of each source that has something. *busy: there is more. Of a slice that is
+ * read all effects are confirmed. */
 rr_status rr_keeper_repair(live *l, bool *busy, rr_error *error);
 
 #endif

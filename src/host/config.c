@@ -4,7 +4,7 @@
 
 #include "time.h"
 
-enum { CONFIG_ARENA_CAP = 64 * 1024 * 1024, LIST_MAX = 1000, DAY_MS = 86400000, DAY_S = 86400 };
+enum { CONFIG_ARENA_CAP = 64 * 1024 * 1024, LIST_MAX = 1000, REPLICAS_MAX = 16, DAY_MS = 86400000, DAY_S = 86400 };
 
 static const char *const ack_words[] = {"explicit", "all", NULL};
 static const char *const log_words[] = {"error", "warning", "info", "debug", NULL};
@@ -246,6 +246,8 @@ static const rr_option store_options[] = {
      .help = "best as ${env:NAME} or ${file:PATH}"},
     {"timeout", RR_OPTION_MILLIS, offsetof(rr_config, store.timeout_ms), "2s", .least = 1, .most = DAY_MS,
      .help = "of one call"},
+    {"wait_replicas", RR_OPTION_SIZE, offsetof(rr_config, store.wait_replicas), "0", .most = REPLICAS_MAX,
+     .help = "replicas that must have an effect before its record is acknowledged"},
     RR_OPTIONS_END,
 };
 
@@ -442,6 +444,7 @@ static void read_root(const rr_reading *reading, const rr_yaml_node *root, rr_co
     if (!rr_options_read(reading, rr_config_options, "the configuration", root, config, NULL)) {
         return;
     }
+    config->store.prefix = config->prefix;
     if ((rr_yaml_get(root, "contracts") == NULL) == (rr_yaml_get(root, "contracts_file") == NULL)) {
         rr_problems_error(reading->problems, rr_yaml_place(reading, root),
                           "the configuration needs either 'contracts' or 'contracts_file'");

@@ -59,7 +59,8 @@ static rr_status read_contract(rr_reconciler *r, const rr_reconciler_options *op
 
 static rr_status open_store(rr_reconciler *r, const rr_reconciler_options *options, rr_error *error)
 {
-    rr_store_options store = {.timeout_ms = options->timeout_ms};
+    rr_store_options store = {
+        .timeout_ms = options->timeout_ms, .wait_replicas = options->wait_replicas, .prefix = options->prefix};
     rr_batch_options batch = {.log_decisions = true, .list_open = true, .expire = true, .forget = true};
     rr_status status;
 

@@ -158,6 +158,13 @@ static void an_absent_key_loads_as_empty(void **state)
     assert_int_equal(load(w, key(w, "nothing")).len, 0);
 }
 
+static void where_no_replica_is_waited_for_all_is_confirmed(void **state)
+{
+    world *w = *state;
+
+    assert_int_equal(w->ops->confirm(w->store, &w->error), RR_OK);
+}
+
 static void a_swap_that_expects_absence_makes_the_unit(void **state)
 {
     world *w = *state;
@@ -1300,6 +1307,85 @@ static void faults_come_when_they_are_planned(void **state)
     rr_arena_fini(&w.arena);
 }
 
+/* ---- replicas that are waited for ---- */
+
+typedef struct waiting {
+    world w; /* by a connection that waits */
+    rr_server replica;
+} waiting;
+
+/* Until its replica has confirmed, or for good it has not. */
+static rr_status confirm_at_last(world *w)
+{
+    rr_status status = RR_UNAVAILABLE;
+
+    for (int k = 0; k < 100 && status == RR_UNAVAILABLE; k++) {
+        status = w->ops->confirm(w->store, &w->error);
+    }
+    return status;
+}
+
+static void begin_waiting(waiting *at, const world *like)
+{
+    static char port[16];
+    static const char *const follows[] = {"--replicaof", "127.0.0.1", port, "--repl-diskless-sync-delay", "0", NULL};
+    rr_store_options options = {.timeout_ms = 1000, .wait_replicas = 1, .prefix = at->w.prefix};
+
+    snprintf(port, sizeof port, "%d", server.port);
+    at->w.ops = like->ops;
+    at->w.error = (rr_error){0};
+    snprintf(at->w.prefix, sizeof at->w.prefix, "%s", like->prefix);
+    rr_arena_init(&at->w.arena, 0);
+    tell("CONFIG SET repl-diskless-sync-delay 0");
+    assert_true(rr_server_start_redis(&at->replica, follows));
+    assert_int_equal(at->w.ops->open(server.url, &options, &at->w.store, &at->w.error), RR_OK);
+    assert_int_equal(confirm_at_last(&at->w), RR_OK);
+}
+
+static void end_waiting(waiting *at)
+{
+    at->w.ops->close(at->w.store);
+    rr_server_fini(&at->replica);
+    rr_arena_fini(&at->w.arena);
+}
+
+static void assert_unconfirmed(const world *w, rr_status status)
+{
+    assert_int_equal(status, RR_UNAVAILABLE);
+    assert_non_null(strstr(w->error.text, "only 0 of 1 replicas have confirmed within 1000 ms"));
+}
+
+static void a_swap_is_not_done_until_its_replica_has_it(void **state)
+{
+    waiting at;
+    rr_swap swap;
+
+    begin_waiting(&at, *state);
+    swap = (rr_swap){.key = key(&at.w, "unit"), .value = value(&at.w, "first", 1)};
+    rr_server_pause(&at.replica);
+    assert_unconfirmed(&at.w, at.w.ops->swap(at.w.store, &swap, 1, &at.w.arena, &at.w.error));
+    assert_int_equal(swap.answer, RR_SWAP_WON); /* it keeps its answer */
+    rr_server_resume(&at.replica);
+    assert_int_equal(confirm_at_last(&at.w), RR_OK);
+    end_waiting(&at);
+}
+
+/* What another connection wrote is covered too. */
+static void what_was_only_read_can_be_confirmed(void **state)
+{
+    waiting at;
+
+    begin_waiting(&at, *state);
+    rr_server_pause(&at.replica);
+    make(*state, key(&at.w, "unit")); /* waits for nobody */
+    assert_true(same(load(&at.w, key(&at.w, "unit")), value(&at.w, "first", 1)));
+    assert_unconfirmed(&at.w, at.w.ops->confirm(at.w.store, &at.w.error));
+    assert_int_equal(((world *)*state)->ops->confirm(((world *)*state)->store, NULL), RR_OK);
+    rr_server_resume(&at.replica);
+    assert_int_equal(confirm_at_last(&at.w), RR_OK);
+    end_waiting(&at);
+}
+
 /* ---- groups ---- */
 
 static int begin_test(void **state)
@@ -1377,6 +1463,7 @@ static int close_redis(void **state)
 /* clang-format off */
 #define EACH_STORE                                                                          \
     PROMISE(an_absent_key_loads_as_empty),                                                  \
+    PROMISE(where_no_replica_is_waited_for_all_is_confirmed),                               \
     PROMISE(a_swap_that_expects_absence_makes_the_unit),                                    \
     PROMISE(a_swap_that_names_the_token_replaces_the_value),                                \
     PROMISE(a_swap_with_another_token_loses_and_shows_what_is_there),                       \
@@ -1428,6 +1515,8 @@ int main(void)
         PROMISE(a_silent_server_times_out_and_its_late_answer_is_never_taken),
         PROMISE(a_full_server_refuses_before_it_writes),
         PROMISE(a_replica_is_unavailable_for_writes),
+        PROMISE(a_swap_is_not_done_until_its_replica_has_it),
+        PROMISE(what_was_only_read_can_be_confirmed),
         PROMISE(urls_that_cannot_be_read_are_refused_without_the_password),
         PROMISE(passwords_databases_and_sockets_are_understood),
         PROMISE(old_servers_clusters_and_strangers_are_refused_in_words),

@@ -187,6 +187,10 @@ static rr_status faulty_swap(rr_store *store, rr_swap *swaps, size_t count, rr_a
     if (good != 0 || count == 0) {
         status = store->ops->swap(store->inner, swaps, good, arena, error);
     }
+    if (status == RR_OK && fault != NULL && fault->kind == RR_FAULT_UNCONFIRMED) {
+        status = store->ops->swap(store->inner, swaps + good, count - good, arena, error);
+        return status == RR_OK ? broken(error) : status;
+    }
     if (fault == NULL || good == count || status != RR_OK) {
         forget_answers(swaps + good, count - good);
         return status;
@@ -198,6 +202,11 @@ static rr_status faulty_swap(rr_store *store, rr_swap *swaps, size_t count, rr_a
     }
     forget_answers(swaps + good, count - good);
     return broken(error);
+}
+
+static rr_status faulty_confirm(rr_store *store, rr_error *error)
+{
+    return meet(store, RR_FAULT_CONFIRM) != NULL ? broken(error) : store->ops->confirm(store->inner, error);
 }
 
 static rr_status faulty_log_read(rr_store *store, rr_slice log_key, const char *drainer, int idle_ms,
@@ -264,6 +273,7 @@ const rr_store_ops rr_store_faulty_ops = {
     .load = faulty_load,
     .read_parts = faulty_read_parts,
     .swap = faulty_swap,
+    .confirm = faulty_confirm,
     .log_read = faulty_log_read,
     .log_done = faulty_log_done,
     .note_get = faulty_note_get,

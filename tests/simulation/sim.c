@@ -137,7 +137,7 @@ bool rr_sim_strikes(rr_sim_fault fault)
 static void aim(void)
 {
     static const rr_sim_call rare[] = {RR_SIM_source_progress, RR_SIM_source_progress,  RR_SIM_source_release,
-                                       RR_SIM_source_publish,  RR_SIM_source_replay,    RR_SIM_store_read_parts,
+                                       RR_SIM_source_publish,  RR_SIM_source_replay,    RR_SIM_store_read_parts, RR_SIM_store_confirm,
                                        RR_SIM_channel_send};
 
     sim->crash_call = rr_sim_chance(50) ? -1 : (int)rare[rr_sim_below(sizeof rare / sizeof *rare)];
@@ -164,7 +164,7 @@ static void calm_down(void)
     memset(sim->armed, 0, sizeof sim->armed);
     sim->calm = true;
     sim->calm_us = sim->time_us;
-    sim->store.away_until_us = sim->source.away_until_us = sim->source.quiet_until_us = sim->channel_away_until_us = 0;
+    sim->store.away_until_us = sim->store.unconfirmed_until_us = sim->source.away_until_us = sim->source.quiet_until_us = sim->channel_away_until_us = 0;
     rr_sim_do_late();
     for (int k = 0; k < RR_SIM_ENGINES; k++) {
         sim->engines[k].start_us = sim->engines[k].start_us > sim->time_us ? sim->time_us : sim->engines[k].start_us;
@@ -183,19 +183,21 @@ static void jump(rr_sim_fault fault, int64_t by_us)
     }
 }
 
-/* A server that comes back has lost what it had not on disk, and nobody's connection holds. */
+/* A server that comes back has lost what it had not on disk, or its replica takes over, which has what it confirmed; and
+ * nobody's connection holds. */
 static void lose_sink(void)
 {
-    uint64_t lost = sim->store.now < 30 ? sim->store.now : 30;
+    uint64_t safe = sim->waits ? sim->store.confirmed : 0;
+    uint64_t lost = sim->store.now - safe < 30 ? sim->store.now - safe : 30;
 
     if (lost == 0) {
         return;
     }
     if (rr_sim_strikes(RR_SIM_SINK_FLUSH)) {
-        rr_sim_lose(0);
+        rr_sim_lose(safe);
     } else if (rr_sim_strikes(RR_SIM_SINK_SUFFIX)) {
         uint64_t last = rr_sim_written(&sim->store, checkpoint_key);
-        bool keeps = last != 0 && last < sim->store.now && rr_sim_chance(50);
+        bool keeps = last != 0 && last >= safe && last < sim->store.now && rr_sim_chance(50);
 
         /* Often what was written since the last checkpoint, which says least about it. */
         rr_sim_lose(keeps ? last : sim->store.now - 1 - rr_sim_below((unsigned)lost));
@@ -216,6 +218,10 @@ static void change_world(rr_sim_call call)
     }
     if (rr_sim_strikes(RR_SIM_STORE_AWAY)) {
         sim->store.away_until_us = sim->time_us + 1000 * (1 + (int64_t)rr_sim_below(rr_sim_chance(30) ? 30000 : 4000));
+    }
+    if (sim->waits && rr_sim_strikes(RR_SIM_UNCONFIRMED)) {
+        sim->store.unconfirmed_until_us =
+            sim->time_us + 1000 * (1 + (int64_t)rr_sim_below(rr_sim_chance(30) ? 30000 : 4000));
     }
     if ((!sim->away_at_publish || call == RR_SIM_source_publish) && rr_sim_strikes(RR_SIM_QUEUE_AWAY)) {
         bool is_long = sim->away_at_publish || rr_sim_chance(20);

@@ -35,6 +35,7 @@
     X(UNKNOWN_NOT, "unknown_not", "swaps are lost on their way")                          \
     X(UNKNOWN_LATE, "unknown_late", "swaps without an answer are done a good while later") \
     X(STORE_AWAY, "store_away", "the store does not answer for a while")                  \
+    X(UNCONFIRMED, "unconfirmed", "the store's replica hears nothing for a while")        \
     X(QUEUE_AWAY, "queue_away", "the queue does not answer for a while")                  \
     X(CHANNEL_AWAY, "channel_away", "the alert channel fails, having sent or not")        \
     X(CLOCK_FORWARD, "clock_forward", "an engine's clock jumps a day forward")            \
@@ -61,6 +62,7 @@ const char *rr_sim_fault_word(rr_sim_fault fault);
       (store, reads, count, arena, error))                                                                            \
     X(store, swap, (rr_store * store, rr_swap * swaps, size_t count, rr_arena * arena, rr_error * error),             \
       (store, swaps, count, arena, error))                                                                            \
+    X(store, confirm, (rr_store * store, rr_error * error), (store, error))                                           \
     X(store, log_read, (rr_store * store, rr_slice key, const char *drainer, int idle_ms, size_t most,                \
                         rr_arena *arena, rr_log_entry **entries, size_t *count, rr_error *error),                     \
       (store, key, drainer, idle_ms, most, arena, entries, count, error))                                             \
@@ -192,7 +194,8 @@ typedef struct rr_sim_store {
     size_t entry_count, entry_room;
     uint64_t now, next_id;
     unsigned incarnation;
-    int64_t away_until_us;
+    int64_t away_until_us, unconfirmed_until_us;
+    uint64_t confirmed; /* writes that its replica has for certain */
     /* a call of swaps on its way */
     rr_swap *late;
     size_t late_count;
@@ -318,6 +321,7 @@ typedef struct rr_sim {
     rr_arena arena; /* of the run */
     const rr_contract *contract;
     bool honest;
+    bool waits; /* the store waits for its replica; what fails over to it has all that was confirmed */
     rr_ack_mode ack;
     size_t batch;
     size_t guess_from; /* every other seed guesses upon what it saw last */

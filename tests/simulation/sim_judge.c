@@ -248,7 +248,7 @@ void rr_judge_ack(const rr_sim_engine *e, const rr_delivery *deliveries, size_t 
             check_refused(message, sequence);
         } else if (message->refused && !e->cut) {
             check_refused(message, sequence);
-        } else if (!message->refused && !e->cut) {
+        } else if (!message->refused && (!e->cut || sim->waits)) {
             check_effect(message, sequence, &arena);
         }
         if (!e->cut && is_first_of_unit(deliveries, k)) {
@@ -275,6 +275,9 @@ void rr_judge_lost(void)
             rr_outcome outcome = join(&unit, &message->record, &arena);
 
             message->lost = outcome.grew && outcome.verdict == RR_VERDICT_APPLIED;
+            if (message->lost && sim->waits) {
+                rr_sim_break("sequence %zu was acknowledged, and the replica that took over has not its effect", k + 1);
+            }
         }
         rr_arena_reset(&arena);
     }

@@ -156,6 +156,7 @@ void rr_sim_lose(uint64_t keep)
     }
     forget_entries(keep);
     st->now = keep;
+    st->confirmed = st->confirmed < keep ? st->confirmed : keep;
     st->incarnation++;
     st->late_count = 0; /* they were on a connection that is no more */
     for (int k = 0; k < RR_SIM_ENGINES; k++) {
@@ -177,6 +178,17 @@ static rr_status away(rr_store *store, rr_error *error)
         sim->time_us += 1000;
         return rr_fail(error, RR_UNAVAILABLE, "simulated store: it does not answer");
     }
+    return RR_OK;
+}
+
+/* What was written is where it has to be. */
+static rr_status confirm(rr_error *error)
+{
+    if (sim->time_us < st->unconfirmed_until_us) {
+        sim->time_us += 1000;
+        return rr_fail(error, RR_UNAVAILABLE, "simulated store: only 0 of 1 replicas have confirmed");
+    }
+    st->confirmed = st->now;
     return RR_OK;
 }
 
@@ -433,7 +445,7 @@ static rr_status do_store_swap(rr_store *store, rr_swap *swaps, size_t count, rr
         answer_swap(e, &swaps[k], arena);
     }
     if (good == count) {
-        return RR_OK;
+        return confirm(error);
     }
     if (rr_sim_strikes(RR_SIM_UNKNOWN_DONE)) {
         for (size_t k = good; k < count; k++) {
@@ -445,6 +457,13 @@ static rr_status do_store_swap(rr_store *store, rr_swap *swaps, size_t count, rr
         rr_sim_strikes(RR_SIM_UNKNOWN_NOT);
     }
     return rr_fail(error, RR_UNAVAILABLE, "simulated store: timed out");
+}
+
+static rr_status do_store_confirm(rr_store *store, rr_error *error)
+{
+    rr_status status = away(store, error);
+
+    return status == RR_OK ? confirm(error) : status;
 }
 
 static rr_status do_store_log_read(rr_store *store, rr_slice key, const char *drainer, int idle_ms, size_t most,

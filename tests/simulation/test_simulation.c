@@ -162,11 +162,13 @@ static bool run_seed(uint64_t seed)
     sim->honest = history.honest;
     sim->batch = 1 + rr_sim_below(8);
     sim->ack = rr_sim_chance(25) ? RR_ACK_ALL : RR_ACK_EXPLICIT;
+    sim->waits = rr_sim_chance(40);
     plan_faults();
     put_history(&history);
     if (sim->verbose) {
-        printf("%.*s%zu records, %s, batches of %zu, ack: %s\n", (int)history.yaml.len, history.yaml.data, history.count,
-               history.honest ? "honest" : "with contradictions", sim->batch, sim->ack == RR_ACK_ALL ? "all" : "explicit");
+        printf("%.*s%zu records, %s, batches of %zu, ack: %s%s\n", (int)history.yaml.len, history.yaml.data, history.count,
+               history.honest ? "honest" : "with contradictions", sim->batch, sim->ack == RR_ACK_ALL ? "all" : "explicit",
+               sim->waits ? ", waits for a replica" : "");
         for (size_t k = 0; k < history.count; k++) {
             printf("%3zu %.*s\n", k + 1, (int)history.lines[k].json.len, history.lines[k].json.data);
         }

@@ -208,7 +208,7 @@ static void a_nul_in_the_file_is_refused(void **state)
 static void a_whole_configuration_arrives(void **state)
 {
     static const char text[] =
-        "store: {url: 'redis://h:6380/1', password: '${env:RR_TEST_SECRET}', timeout: 3s}\nprefix: pre\n"
+        "store: {url: 'redis://h:6380/1', password: '${env:RR_TEST_SECRET}', timeout: 3s, wait_replicas: 2}\nprefix: pre\n"
         "sources:\n- name: s1\n  url: nats://a:1,tls://b:2\n  stream: S\n  consumer: c\n  filter: "
         "results.>\n  ack: all\n"
         "  create: true\n  start: 2026-01-02T03:04:05Z\n  batch: 4096\n  pulls: 5\n  ack_wait: 2m\n  "
@@ -230,6 +230,8 @@ static void a_whole_configuration_arrives(void **state)
     assert_string_equal(config.store_url, "redis://h:6380/1");
     assert_string_equal(config.store.password, "se:cret'{");
     assert_int_equal(config.store.timeout_ms, 3000);
+    assert_int_equal(config.store.wait_replicas, 2);
+    assert_string_equal(config.store.prefix, "pre");
     assert_string_equal(config.prefix, "pre");
     assert_int_equal(config.source_count, 1);
     source = &config.sources[0];
@@ -271,6 +273,8 @@ static void the_defaults_are_made_explicit(void **state)
     assert_int_equal(rr_config_parse("f", RR_SLICE(ALL), &config, &problems), RR_OK);
     assert_string_equal(config.prefix, "rr");
     assert_int_equal(config.store.timeout_ms, 2000);
+    assert_int_equal(config.store.wait_replicas, 0);
+    assert_string_equal(config.store.prefix, "rr");
     assert_int_equal(config.drain_timeout_ms, 10000);
     assert_int_equal(config.log_level, RR_LOG_INFO);
     assert_int_equal(config.channel_count, 1);

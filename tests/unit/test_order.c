@@ -421,6 +421,22 @@ static void what_was_stored_elsewhere_between_two_attempts_is_decided_again(void
 
 static size_t logged;           /* entries that were stored */
 static unsigned nameless_after; /* a swap that fails: so many times it does not say who it is */
+static bool confirmed;          /* the last swap, or what was asked for behind it, was */
+
+static rr_status noted_confirm(rr_store *store, rr_error *error)
+{
+    rr_status status = rr_store_faulty_ops.confirm(store, error);
+
+    confirmed = status == RR_OK;
+    return status;
+}
+
+static void confirmed_by_now(void *context, const rr_delivery *delivery)
+{
+    (void)context;
+    (void)delivery;
+    assert_true(confirmed);
+}
 
 static rr_status counted_swap(rr_store *store, rr_swap *swaps, size_t count, rr_arena *arena, rr_error *error)
 {
@@ -430,26 +446,32 @@ static rr_status counted_swap(rr_store *store, rr_swap *swaps, size_t count, rr_
         logged += swaps[k].answer == RR_SWAP_WON ? swaps[k].entry_count : 0;
     }
     nameless = status == RR_OK ? nameless : nameless_after;
+    confirmed = status == RR_OK;
     return status;
 }
 
-/* A cell with a stale record and a refused one, and another cell; what goes wrong is in the plan. */
-static void run_counted(const rr_fault *plan, size_t faults)
+/* A cell with a stale record and a refused one, and another cell; what goes wrong is in the plan. Says how often the store
+ * was asked whether replicas have it all. */
+static size_t run_counted(const rr_fault *plan, size_t faults)
 {
     const rr_script_record records[] = {script[0], script[1], script[2],
                                         {RR_SLICE("kept"), rr_buf_view(&young_payload), STORED_US},
                                         {RR_SLICE("nowhere"), rr_buf_view(&payloads[0]), STORED_US}};
     rr_store_ops ops = rr_store_faulty_ops;
     rr_store *store = rr_store_faulty_new(&rr_store_memory_ops, open_memory(), plan, faults);
-    rr_source *source = rr_source_script_new(records, 5, NULL, NULL);
+    rr_source *source = rr_source_script_new(records, 5, confirmed_by_now, NULL);
     rr_error error = {0};
+    size_t asked;
 
     logged = 0;
     ops.swap = counted_swap;
+    ops.confirm = noted_confirm;
     assert_int_equal(run(&ops, store, source, 5, &error), RR_OK);
     assert_int_equal(rr_source_script_acked(source), 5);
+    asked = rr_store_faulty_calls(store, RR_FAULT_CONFIRM);
     rr_source_script_ops.close(source);
     rr_store_faulty_ops.close(store);
+    return asked;
 }
 
 /* Whoever is the same all along is not told again what it has stored. */
@@ -463,6 +485,90 @@ static void a_store_that_does_not_say_who_it_is_is_waited_for(void **state)
         assert_int_equal(logged, 2);
     }
     nameless_after = 0;
+}
+
+/* ---- replicas that have to confirm ---- */
+
+static void what_replicas_lack_is_neither_acknowledged_nor_told_again(void **state)
+{
+    /* The effects, then the refusal; then there is nothing to do but to ask. */
+    const rr_fault plan[] = {{.op = RR_FAULT_SWAP, .kind = RR_FAULT_UNCONFIRMED, .nth = 1, .times = 2},
+                             {.op = RR_FAULT_CONFIRM, .kind = RR_FAULT_UNCONFIRMED, .nth = 1, .times = 3}};
+
+    (void)state;
+    assert_int_equal(run_counted(plan, 0), 0); /* a swap has waited itself */
+    assert_int_equal(run_counted(plan, 2), 4);
+    assert_int_equal(logged, 2);
+}
+
+/* Decides one record, for as long as the store does not answer; says how often it did not. */
+static unsigned decide_one(rr_batch *batch)
+{
+    rr_arena arena;
+    rr_record record;
+    rr_item item = {.contract = &contracts.items[0], .record = &record};
+    rr_status status;
+    unsigned failed = 0;
+
+    rr_arena_init(&arena, 0);
+    assert_int_equal(rr_record_from_proto(rr_buf_view(&payloads[0]), false, &arena, &record, NULL, NULL), RR_DECODED_RECORD);
+    assert_true(rr_arena_reserve(&arena, rr_admit_need(&contracts.items[0], &record)));
+    assert_int_equal(rr_admit(&contracts.items[0], &record, &arena, NULL), RR_REASON_NONE);
+    assert_int_equal(rr_batch_begin(batch, &item, 1, NULL), RR_OK);
+    while ((status = rr_batch_step(batch, 0, NULL)) == RR_UNAVAILABLE) {
+        failed++;
+    }
+    assert_int_equal(status, RR_OK);
+    assert_true(item.settled);
+    rr_arena_fini(&arena);
+    return failed;
+}
+
+/* Read from the store or kept in memory: somebody else may have written it, and no replica may have it. */
+static void what_is_held_already_is_confirmed_too(void **state)
+{
+    const rr_fault plan = {.op = RR_FAULT_CONFIRM, .kind = RR_FAULT_UNCONFIRMED, .nth = 1, .times = 2};
+
+    (void)state;
+    for (size_t slots = 0; slots <= 64; slots += 64) {
+        rr_batch_options options = {.prefix = RR_SLICE("rr"), .log_decisions = true, .cache_slots = slots};
+        rr_store *store = rr_store_faulty_new(&rr_store_memory_ops, open_memory(), &plan, 1);
+        rr_batch *batch = rr_batch_new(&rr_store_faulty_ops, store, &options);
+
+        assert_int_equal(decide_one(batch), 0);
+        assert_int_equal(rr_store_faulty_calls(store, RR_FAULT_CONFIRM), 0);
+        assert_int_equal(decide_one(batch), 2);
+        assert_int_equal(rr_store_faulty_calls(store, RR_FAULT_CONFIRM), 3);
+        assert_int_equal(rr_store_faulty_calls(store, RR_FAULT_LOAD), slots == 0 ? 2 : 1);
+        rr_batch_free(batch);
+        rr_store_faulty_ops.close(store);
+    }
+}
+
+/* The call is answered, and this unit in it is not. */
+static rr_status unanswering_swap(rr_store *store, rr_swap *swaps, size_t count, rr_arena *arena, rr_error *error)
+{
+    rr_status status = rr_store_faulty_ops.swap(store, swaps, count, arena, error);
+
+    swaps[0].answer = RR_SWAP_UNKNOWN;
+    return status;
+}
+
+static void what_is_looked_up_behind_a_swap_is_confirmed_too(void **state)
+{
+    rr_batch_options options = {.prefix = RR_SLICE("rr"), .log_decisions = true};
+    rr_store *store = rr_store_faulty_new(&rr_store_memory_ops, open_memory(), NULL, 0);
+    rr_store_ops ops = rr_store_faulty_ops;
+    rr_batch *batch;
+
+    (void)state;
+    ops.swap = unanswering_swap;
+    batch = rr_batch_new(&ops, store, &options);
+    assert_int_equal(decide_one(batch), 0);
+    assert_int_equal(rr_store_faulty_calls(store, RR_FAULT_SWAP), 1);
+    assert_int_equal(rr_store_faulty_calls(store, RR_FAULT_CONFIRM), 1);
+    rr_batch_free(batch);
+    rr_store_faulty_ops.close(store);
 }
 
 /* ---- an alert that is due is in the log, and reaches the channel ---- */
@@ -728,6 +834,44 @@ static void another_store_gets_back_what_it_lost(void **state)
     }
 }
 
+static size_t notices;
+
+/* The notice of a repair is in the log, and no replica has confirmed it. */
+static rr_status unconfirmed_notice(rr_store *store, rr_swap *swaps, size_t count, rr_arena *arena, rr_error *error)
+{
+    rr_status status = rr_store_faulty_ops.swap(store, swaps, count, arena, error);
+    const rr_slice *entry = swaps[0].entry_count == 0 ? NULL : &swaps[0].entries[0];
+
+    if (entry == NULL || memmem(entry->data, entry->len, "sink_rolled_back", strlen("sink_rolled_back")) == NULL) {
+        return status;
+    }
+    notices++;
+    return rr_fail(error, RR_UNAVAILABLE, "not confirmed");
+}
+
+static void a_repair_waits_for_replicas_and_is_told_once(void **state)
+{
+    const rr_fault plan = {.op = RR_FAULT_CONFIRM, .kind = RR_FAULT_UNCONFIRMED, .nth = 1, .times = 2};
+    rollback r = roll_back(true);
+    rr_store *store = rr_store_faulty_new(&rr_store_memory_ops, r.store, &plan, 1);
+    rr_store_ops ops = rr_store_faulty_ops;
+    rr_error error = {0};
+
+    (void)state;
+    notices = 0;
+    incarnation = "run/two";
+    ops.swap = unconfirmed_notice;
+    for (size_t asked = 1; asked <= 3; asked++) { /* it leaves while the repair rests, and goes on at the next start */
+        assert_int_equal(rr_store_faulty_calls(store, RR_FAULT_SWAP), 0);
+        assert_int_equal(run(&ops, store, r.source, 2, &error), RR_OK);
+        assert_int_equal(rr_store_faulty_calls(store, RR_FAULT_CONFIRM), asked);
+    }
+    assert_newest(&rr_store_faulty_ops, store);
+    assert_int_equal(notices, 1);
+    rr_source_script_ops.close(r.source);
+    rr_store_faulty_ops.close(store);
+}
+
 static void what_cannot_be_read_again_is_told(void **state)
 {
     rollback r = roll_back(true);
@@ -769,6 +913,9 @@ int main(void)
         cmocka_unit_test(what_an_outage_took_is_decided_again),
         cmocka_unit_test(what_was_stored_elsewhere_between_two_attempts_is_decided_again),
         cmocka_unit_test(a_store_that_does_not_say_who_it_is_is_waited_for),
+        cmocka_unit_test(what_replicas_lack_is_neither_acknowledged_nor_told_again),
+        cmocka_unit_test(what_is_held_already_is_confirmed_too),
+        cmocka_unit_test(what_is_looked_up_behind_a_swap_is_confirmed_too),
         cmocka_unit_test(each_stale_record_is_told),
         cmocka_unit_test(our_own_disorder_is_not_told),
         cmocka_unit_test(disorder_is_of_one_stream),
@@ -778,6 +925,7 @@ int main(void)
         cmocka_unit_test(the_subject_of_a_dead_letter_is_its_records_alone),
         cmocka_unit_test(a_record_whose_cell_may_be_gone_is_too_late),
         cmocka_unit_test(another_store_gets_back_what_it_lost),
+        cmocka_unit_test(a_repair_waits_for_replicas_and_is_told_once),
         cmocka_unit_test(what_cannot_be_read_again_is_told),
         cmocka_unit_test(a_source_that_is_another_one_is_stopped),
     };

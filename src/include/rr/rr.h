@@ -34,6 +34,7 @@ typedef struct rr_reconciler_options {
     const char *store_url;     /* "memory:", "redis://[user:password@]host:port/db", "unix:///path" */
     const char *prefix;        /* of keys; NULL: "rr" */
     int timeout_ms;            /* of the store; 0: 2000 */
+    size_t wait_replicas;      /* of the store, that must have a record's effect before it is `stored`; 0: none */
 } rr_reconciler_options;
 
 /* One record as it came. */

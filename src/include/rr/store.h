@@ -13,7 +13,8 @@
  * names the token it was decided upon, so nothing is ever overwritten unseen.
  *
  * Threads: a store is used by one thread at a time; every op may block up to
- * the time-out it was opened with. Memory: what is handed in must live until
+ * the time-out it was opened with, and two of them more where it waits for
+ * replicas. Memory: what is handed in must live until
  * the op returns; what comes out is in the arena.
  */
 /* SPDX-License-Identifier: Apache-2.0 */
@@ -154,6 +155,8 @@ typedef struct rr_store_options {
     int timeout_ms;        /* of one op; 0: the store's default, 2000 */
     const char *password;  /* NULL: the one in the URL, or none */
     size_t log_max;        /* entries kept in a log; 0: 100000 */
+    size_t wait_replicas;  /* replicas that must have what a swap wrote before it counts; 0: none */
+    const char *prefix;    /* of our keys, for what the store writes of its own; NULL: "rr" */
 } rr_store_options;
 
 /* What a look at the store's server told (rr/survey.h says what was not told looks like). */
@@ -195,6 +198,11 @@ typedef struct rr_store_ops {
     rr_status (*load)(rr_store *store, rr_load *loads, size_t count, rr_arena *arena, rr_error *error);
     rr_status (*read_parts)(rr_store *store, rr_parts_read *reads, size_t count, rr_arena *arena, rr_error *error);
     rr_status (*swap)(rr_store *store, rr_swap *swaps, size_t count, rr_arena *arena, rr_error *error);
+
+    /* OK: all that the store held when this was called is on `wait_replicas` of its replicas, whoever wrote it; at once
+     * where none are waited for. UNAVAILABLE: too few have confirmed it in time. A swap ends with the same: where that
+     * fails the call is UNAVAILABLE although its swaps are answered. What was seen by other ops has no such end. */
+    rr_status (*confirm)(rr_store *store, rr_error *error);
 
     /* Entries of a log that no drainer has finished: at most `most`, oldest first; each is handed to one drainer
      * at a time, and to another after `idle_ms` without log_done. Blocks no longer than the time-out. */
