@@ -11,6 +11,7 @@ enum { WORDS_MAX = 8, TIMEOUT_MS = 2000, OLDEST_MAJOR = 7 };
 
 typedef struct look {
     rr_link link;
+    bool waits; /* for replicas */
     char *info; /* all of INFO; NULL: not told */
     rr_store_survey *survey;
 } look;
@@ -203,6 +204,9 @@ static const char *const needed[][WORDS_MAX] = {
     {"FUNCTION", "LIST"},
 };
 
+/* Only where replicas are waited for. In a transaction it waits for nobody. */
+static const char *const needed_to_wait[WORDS_MAX] = {"WAIT", "1", "1"};
+
 static void name_command(const char *const *words, char *text, size_t room)
 {
     bool has_sub = strcmp(words[0], "XGROUP") == 0;
@@ -290,6 +294,9 @@ static rr_status try_commands(look *at, rr_slice prefix, rr_error *error)
     for (size_t i = 0; begun && status == RR_OK && i < sizeof needed / sizeof *needed; i++) {
         status = try_command(at, needed[i], key, error);
     }
+    if (begun && status == RR_OK && at->waits) {
+        status = try_command(at, needed_to_wait, key, error);
+    }
     return begun && status == RR_OK ? end_trial(at, error) : status;
 }
 
@@ -355,7 +362,7 @@ rr_status rr_redis_survey(const char *url, const rr_store_options *options, rr_s
                           rr_store_survey *survey, rr_error *error)
 {
     rr_store_options given = options == NULL ? (rr_store_options){0} : *options;
-    look at = {.survey = survey};
+    look at = {.survey = survey, .waits = given.wait_replicas != 0};
     rr_status status;
 
     *survey =

@@ -100,10 +100,25 @@ static void say_store(const rr_preflight *preflight, const char *part, keeping k
     }
 }
 
-static void add_machine(const rr_store_survey *store, rr_crash *crash)
+/* Who confirmed has it in memory, not on a disk: it helps who takes over, and not the one that comes back. */
+static void add_replicas(size_t waited_for, rr_crash *crash)
+{
+    char line[160];
+
+    if (waited_for == 0) {
+        put(crash->loses, sizeof crash->loses, "; where a replica takes over: what it had not received yet");
+        return;
+    }
+    snprintf(line, sizeof line,
+             "; where a replica takes over that has confirmed (wait_replicas is %zu): nothing that was acknowledged",
+             waited_for);
+    put(crash->loses, sizeof crash->loses, line);
+}
+
+static void add_machine(const rr_store_survey *store, size_t waited_for, rr_crash *crash)
 {
     if (store->replicas > 0) {
-        put(crash->loses, sizeof crash->loses, "; where a replica takes over: what it had not received yet");
+        add_replicas(waited_for, crash);
         if (crash->restored[0] == '\0') {
             put(crash->restored, sizeof crash->restored,
                 "after a change of master the reconciler reads the stream again from its checkpoint");
@@ -173,7 +188,7 @@ size_t rr_preflight_crashes(const rr_preflight *preflight, rr_crash *crashes, si
                   &crashes[count++]);
         if (redis) {
             say_store(preflight, "the Redis machine", after_machine(&preflight->store), &crashes[count]);
-            add_machine(&preflight->store, &crashes[count++]);
+            add_machine(&preflight->store, preflight->config->store.wait_replicas, &crashes[count++]);
         }
     }
     for (size_t k = 0; k < preflight->config->source_count && count + 2 <= most; k++) {

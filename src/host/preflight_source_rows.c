@@ -37,6 +37,13 @@ static bool is_copied(const rr_store_survey *store)
     return store->log == RR_YES && store->replicas > 0;
 }
 
+/* On its disk, or on so many other machines as are waited for. Those do not help where it starts again empty. */
+static bool is_safe(const rr_preflight_view *view)
+{
+    return rr_store_on_disk_at_once(view->store) ||
+           (view->store->log == RR_YES && view->all->config->store.wait_replicas != 0);
+}
+
 static const char *sync_of(const rr_store_survey *store)
 {
     return store->log != RR_YES                       ? "has no log of its writes (appendonly)"
@@ -47,16 +54,14 @@ static const char *sync_of(const rr_store_survey *store)
 
 static bool unsafe(const rr_preflight_view *view)
 {
-    return view->store != NULL && is_unrepeatable(view->told) && !rr_store_on_disk_at_once(view->store) &&
-           !is_copied(view->store) &&
+    return view->store != NULL && is_unrepeatable(view->told) && !is_safe(view) && !is_copied(view->store) &&
            rr_preflight_say(view, "stream %s has %s retention, and the store %s", view->told->stream.name,
                             view->told->stream.retention, sync_of(view->store));
 }
 
 static bool lagging_copies(const rr_preflight_view *view)
 {
-    return view->store != NULL && is_unrepeatable(view->told) && !rr_store_on_disk_at_once(view->store) &&
-           is_copied(view->store) &&
+    return view->store != NULL && is_unrepeatable(view->told) && !is_safe(view) && is_copied(view->store) &&
            rr_preflight_say(view, "stream %s has %s retention, and the store %s but has %lld replicas",
                             view->told->stream.name, view->told->stream.retention, sync_of(view->store),
                             (long long)view->store->replicas);
@@ -334,14 +339,15 @@ const rr_preflight_row rr_preflight_source_rows[] = {
      .probe = unsafe,
      .means =
          "what was acknowledged cannot be read again, so a crash of the store would lose results for good",
-     .remedy = "appendonly yes and appendfsync always; or limits retention; or `allow_loss: true`"},
+     .remedy = "appendonly yes, and appendfsync always or replicas with `wait_replicas`; or limits retention; or "
+               "`allow_loss: true`"},
     {.name = "unrepeatable_copied",
      .scope = RR_PREFLIGHT_SOURCE,
      .severity = RR_PREFLIGHT_REFUSE,
      .loss = true,
      .probe = lagging_copies,
      .means = "what was acknowledged cannot be read again, and a replica may lack the last moments when it takes over",
-     .remedy = "appendfsync always; or limits retention; or `allow_loss: true`"},
+     .remedy = "`wait_replicas: 1` at the store; or appendfsync always; or limits retention; or `allow_loss: true`"},
     ROW("stream_missing", REFUSE, stream_missing, "there is nothing to read",
         "make it (`reconciler streams --config FILE --create`), or correct `stream`"),
     ROW("stream_in_memory", WARNING, stream_in_memory,

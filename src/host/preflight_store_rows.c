@@ -96,7 +96,18 @@ static bool settings_hidden(const rr_preflight_view *view)
 static bool no_replica(const rr_preflight_view *view)
 {
     return view->store->replica != RR_YES && view->store->replicas == 0 &&
-           rr_preflight_say(view, "no replica follows it");
+           view->all->config->store.wait_replicas == 0 && rr_preflight_say(view, "no replica follows it");
+}
+
+/* The remedy of a replica that went is to bring it back, so `run` may wait for it. */
+static bool replicas_missing(const rr_preflight_view *view)
+{
+    size_t wanted = view->all->config->store.wait_replicas;
+
+    return view->store->replica != RR_YES && view->store->replicas != RR_NOT_TOLD &&
+           view->store->replicas < (int64_t)wanted &&
+           rr_preflight_say(view, "wait_replicas is %zu, and %lld replicas follow it", wanted,
+                            (long long)view->store->replicas);
 }
 
 static bool unbounded(const rr_preflight_view *view)
@@ -156,6 +167,13 @@ const rr_preflight_row rr_preflight_store_rows[] = {
      .probe = no_writes,
      .means = "nothing can be stored, so nothing is acknowledged until it does",
      .remedy = "OOM: raise maxmemory; MISCONF: make room on its disk; NOREPLICAS: see to its replicas"},
+    {.name = "store_replicas_missing",
+     .scope = RR_PREFLIGHT_STORE,
+     .severity = RR_PREFLIGHT_REFUSE,
+     .passes = true,
+     .probe = replicas_missing,
+     .means = "nothing is acknowledged that so many have not confirmed",
+     .remedy = "start the replicas that are missing, or a lower `wait_replicas`"},
     ROW("store_evicts", REFUSE, evicts,
         "cells vanish unseen when it is full, an old record then starts one anew, and a repeated delta "
         "counts twice",

@@ -287,6 +287,19 @@ static void blind_user(const rr_server *server)
     tell_redis(server, NULL, 0, "ACL SETUSER lame on >pw resetkeys ~rr:* +@all -config");
 }
 
+static void impatient_user(const rr_server *server)
+{
+    tell_redis(server, NULL, 0, "ACL SETUSER lame on >pw resetkeys ~rr:* +@all -wait");
+}
+
+/* As docs/operations.md has it. */
+static void documented_user(const rr_server *server)
+{
+    tell_redis(server, NULL, 0,
+               "ACL SETUSER lame on >pw ~rr:* ~rr.g* +@read +@write +fcall +function|load +function|list +info +select "
+               "+wait +multi +discard +acl|whoami +config|get");
+}
+
 static void no_user(const rr_server *server)
 {
     tell_redis(server, NULL, 0, "ACL DELUSER lame");
@@ -325,7 +338,7 @@ typedef struct fault {
     bool no_stream, no_letters, no_consumer, full_letters;
     shape_stream *stream, *letters;
     shape_consumer *consumer;
-    const char *source, *contract; /* lines of YAML; contract NULL: delta, a minute, 7 days */
+    const char *store, *source, *contract; /* lines of YAML; contract NULL: delta, a minute, 7 days */
     rr_preflight_hopes hopes;
     void (*facts)(rr_preflight *preflight); /* where no server at hand can have it */
 } fault;
@@ -359,6 +372,15 @@ static const fault faults[] = {
     {REFUSES("store_functions", "FUNCTION LOAD: ERR unknown command"),
      .redis = ARGS("--rename-command", "FUNCTION", "")},
     {REFUSES("store_takes_no_writes", "NOREPLICAS"), .redis = ARGS("--min-replicas-to-write", "1")},
+    {REFUSES("store_permissions", "user 'lame' may not call WAIT"), .before = impatient_user, .after = no_user,
+     .user = "lame:pw@", .store = "  wait_replicas: 1\n"},
+    {.row = NULL, .before = documented_user, .after = no_user, .user = "lame:pw@", .store = "  wait_replicas: 1\n"},
+    {.row = NULL, .before = impatient_user, .after = no_user, .user = "lame:pw@"},
+    {REFUSES("store_replicas_missing", "wait_replicas is 2, and 1 replicas follow it"),
+     .store = "  wait_replicas: 2\n"},
+    {REFUSES("store_replicas_missing", "wait_replicas is 1, and 0 replicas follow it"),
+     .redis = ARGS("--repl-diskless-sync-delay", "0"), .store = "  wait_replicas: 1\n"},
+    {.row = NULL, .store = "  wait_replicas: 1\n"},
     {REFUSES("store_evicts", "allkeys-lru, at 537 MB"), .redis = ARGS("--maxmemory-policy", "allkeys-lru")},
     {NOTES("store_would_evict", "volatile-ttl"),
      .redis = ARGS("--maxmemory-policy", "volatile-ttl", "--maxmemory", "0"),
@@ -393,6 +415,13 @@ static const fault faults[] = {
     {.row = NULL, .stream = work_queue},
     {REFUSES("unrepeatable_copied", "has 1 replicas"), .stream = work_queue, .before = each_second,
      .after = at_once, .also = {"store_synced_each_second"}},
+    {.row = NULL, .stream = work_queue, .before = each_second, .after = at_once,
+     .store = "  wait_replicas: 1\n", .also = {"store_synced_each_second"}},
+    {.row = NULL, .stream = by_interest, .before = each_second, .after = at_once,
+     .store = "  wait_replicas: 1\n", .also = {"store_synced_each_second"}},
+    /* Replicas follow a master that starts again empty. */
+    {REFUSES("unrepeatable_unsafe", "has no log"), .stream = work_queue, .redis = ARGS("--appendonly", "no"),
+     .store = "  wait_replicas: 1\n", .also = {"store_not_persistent", "store_replicas_missing"}},
     {REFUSES("stream_missing", "no stream S"), .no_stream = true, .no_consumer = true},
     {WARNS("stream_in_memory", "memory"), .stream = in_memory},
     {NOTES("stream_one_replica", "1 replica")},
@@ -444,10 +473,10 @@ enum { FAULTS = sizeof faults / sizeof *faults };
 static void print_config(const fault *f, const char *store, char *text, size_t room)
 {
     snprintf(text, room,
-             "store: %s\nsources:\n  - name: orders\n    url: %s\n    stream: S\n    consumer: C\n"
+             "store:\n  url: %s\n%ssources:\n  - name: orders\n    url: %s\n    stream: S\n    consumer: C\n"
              "    dead_letters: dead.orders\n    timeout: 500ms\n    contract: orders\n%scontracts:\n  - "
              "name: orders\n%s",
-             store, w.nats.url, f->source == NULL ? "" : f->source,
+             store, f->store == NULL ? "" : f->store, w.nats.url, f->source == NULL ? "" : f->source,
              f->contract != NULL
                  ? f->contract
                  : "    mode: delta\n    window: {kind: tumbling, size: 1m}\n    retention: 7d\n");
@@ -698,7 +727,7 @@ static void check_crash(const fault *f, const char *store, const char *part, con
 static void test_crashes_in_plain_words(void **state)
 {
     static const fault plain = {.row = NULL}, queue = {.stream = work_queue}, memory = {.stream = in_memory},
-                       short_history = {.stream = a_day};
+                       short_history = {.stream = a_day}, waits = {.store = "  wait_replicas: 1\n"};
     rr_server bare, seconds;
 
     (void)state;
@@ -707,6 +736,8 @@ static void test_crashes_in_plain_words(void **state)
     check_crash(&plain, w.redis.url, "the reconciler", "nothing", "");
     check_crash(&plain, w.redis.url, "Redis process", "nothing", "");
     check_crash(&plain, w.redis.url, "Redis machine", "replica takes over", "reads the stream again");
+    check_crash(&waits, w.redis.url, "Redis machine",
+                "that has confirmed (wait_replicas is 1): nothing that was acknowledged", "reads the stream again");
     check_crash(&plain, bare.url, "Redis process", "every cell", "reads the stream again");
     check_crash(&short_history, bare.url, "Redis process", "every cell", "Stream S reaches back 1d.");
     check_crash(&queue, bare.url, "Redis process", "every cell", "source orders does not come back");
@@ -754,7 +785,8 @@ static void test_what_run_is_told(void **state)
 {
     static const fault plain = {.row = NULL}, queue = {.stream = work_queue},
                        allowed = {.stream = work_queue, .source = "    allow_loss: true\n"},
-                       two = {.stream = a_megabyte, .no_letters = true};
+                       two = {.stream = a_megabyte, .no_letters = true},
+                       more = {.store = "  wait_replicas: 2\n"};
     rr_server bare, waiting;
     rr_error error;
 
@@ -776,6 +808,8 @@ static void test_what_run_is_told(void **state)
     /* An outage is no reason not to start. */
     assert_int_equal(check_for_run(&plain, waiting.url, &error), RR_OK);
     assert_non_null(strstr(told_text, "NOREPLICAS"));
+    assert_int_equal(check_for_run(&more, w.redis.url, &error), RR_OK);
+    assert_non_null(strstr(told_text, "wait_replicas is 2"));
     rr_server_fini(&waiting);
     rr_server_kill(&bare);
     assert_int_equal(check_for_run(&plain, bare.url, &error), RR_UNAVAILABLE);
