@@ -321,6 +321,144 @@ static void failed_over_to_a_replica_in_step_nothing_is_missing(void **state)
     fail_over(state, 0);
 }
 
+/* ---- replicas that are waited for ---- */
+
+/* Nobody was there twice, so a decision that stands twice in the log was told again by a retry. */
+static void assert_told_once(rr_run *run)
+{
+    for (size_t k = 0; run->history.names[k] != NULL; k++) {
+        char key[64], *seen = calloc(run->history.count + 1, 1);
+        redisReply *entries;
+
+        assert_non_null(seen);
+        snprintf(key, sizeof key, "rr:log:{%s}", run->history.names[k]);
+        entries = rr_redis_ask(run->world, (const char *[]){"XRANGE", key, "-", "+", NULL});
+        for (size_t i = 0; i < entries->elements; i++) {
+            const char *at = strstr(entries->element[i]->element[1]->element[1]->str, "\"sequence\":");
+            size_t sequence = at == NULL ? 0 : strtoul(at + strlen("\"sequence\":"), NULL, 10);
+
+            assert_true(sequence != 0 && sequence <= run->history.count);
+            if (seen[sequence]++ != 0) {
+                fail_msg("%s: sequence %zu stands twice in the log", key, sequence);
+            }
+        }
+        freeReplyObject(entries);
+        free(seen);
+    }
+}
+
+static void its_replica_silent_nothing_is_acknowledged_nor_told_again(void **state)
+{
+    enum { MORE = 300 };
+    rr_world *world = *state;
+    rr_setup setup = {.wait_replicas = 1, .redis_timeout_ms = 1000, .ack_wait_s = 600};
+    rr_server replica;
+    rr_progress progress;
+    rr_run run;
+
+    ask(&(rr_run){.world = world}, (const char *[]){"CONFIG", "SET", "repl-diskless-sync-delay", "0", NULL});
+    start_replica(world, &replica, world->redis.port);
+    rr_run_begin(&run, world, &setup, false);
+    rr_run_load(&run, load());
+    rr_wait_settled(world, RR_SETTLE_MS);
+    rr_server_pause(&replica);
+    rr_run_load(&run, MORE);
+    rr_child_wait_for(run.program, "only 0 of 1 replicas have confirmed", RR_SETTLE_MS);
+    rr_nap_ms((long)rr_world_scaled(2500, 20000)); /* it tries again */
+    progress = rr_consumer_progress(world);
+    assert_int_equal(progress.pending + progress.ack_pending, MORE);
+    rr_server_resume(&replica);
+    rr_wait_settled(world, RR_SETTLE_MS);
+    assert_told_once(&run);
+    rr_run_end(&run);
+    rr_server_fini(&replica);
+}
+
+/* The master of now, and who will be the next. */
+typedef struct pair {
+    rr_relay *front, *between;
+    rr_server next;
+} pair;
+
+static void add_replica(pair *p, rr_world *world)
+{
+    p->between = rr_relay_open(world->redis.port);
+    assert_non_null(p->between);
+    start_replica(world, &p->next, rr_relay_port(p->between));
+}
+
+/* behind: the replica hears nothing of the last records. Else that begins in the midst of what they do, and who does not
+ * wait for it acknowledges on. */
+static void lose_master(pair *p, rr_run *run, bool behind)
+{
+    rr_world *world = run->world;
+    rr_server lost = world->redis;
+
+    if (behind) {
+        rr_wait_settled(world, RR_SETTLE_MS);
+        rr_relay_freeze(p->between, true);
+    }
+    rr_run_load(run, load());
+    if (behind) {
+        rr_child_wait_for(run->program, "only 0 of 1 replicas have confirmed", RR_SETTLE_MS);
+    } else {
+        rr_nap_ms((long)rr_history_draw(&run->history, 60));
+        rr_relay_freeze(p->between, true);
+        rr_nap_ms(200);
+    }
+    rr_server_kill(&lost);
+    rr_relay_close(p->between);
+    world->redis = p->next;
+    rr_redis_reconnect(world);
+    ask(run, (const char *[]){"REPLICAOF", "NO", "ONE", NULL});
+    add_replica(p, world);
+    rr_run_load(run, 100);
+    rr_relay_lead_to(p->front, world->redis.port);
+    rr_relay_reset(p->front);
+    rr_server_fini(&lost);
+}
+
+/* Nothing of a work queue can be read again: what was acknowledged must be where it was confirmed. */
+static void lose_masters(void **state, size_t times, bool behind)
+{
+    rr_world *world = *state;
+    rr_setup setup = {.wait_replicas = 1, .redis_timeout_ms = 1000};
+    pair p = {.front = rr_relay_open(world->redis.port)};
+    char url[64];
+    rr_run run;
+
+    assert_non_null(p.front);
+    rr_stream_make_queue(world, "RESULTS", "results.>");
+    ask(&(rr_run){.world = world}, (const char *[]){"CONFIG", "SET", "repl-diskless-sync-delay", "0", NULL});
+    add_replica(&p, world);
+    snprintf(url, sizeof url, "redis://127.0.0.1:%d", rr_relay_port(p.front));
+    setup.redis_url = url;
+    rr_run_begin(&run, world, &setup, false);
+    rr_run_load(&run, load());
+    for (size_t k = 0; k < times; k++) {
+        lose_master(&p, &run, behind);
+    }
+    rr_wait_settled(world, RR_SETTLE_MS);
+    assert_int_equal(rr_child_stop(run.program, RR_LEAVE_MS), 0);
+    assert_int_equal(rr_stream_count(world, "RESULTS"), 0);
+    assert_int_equal(rr_stream_count(world, "DEAD"), run.letters);
+    assert_true(rr_assert_cells(world, &run.history) > 0);
+    rr_run_fini(&run);
+    rr_relay_close(p.between);
+    rr_relay_close(p.front);
+    rr_server_fini(&p.next);
+}
+
+static void its_master_lost_under_load_nothing_that_was_acknowledged_is_missing(void **state)
+{
+    lose_masters(state, rr_world_scaled(2, 10), false);
+}
+
+static void its_master_lost_behind_a_silent_replica_nothing_that_was_acknowledged_is_missing(void **state)
+{
+    lose_masters(state, 1, true);
+}
+
 /* ---- it refuses ---- */
 
 static void refused_for_a_while(rr_run *run, const char *says)
@@ -538,6 +676,9 @@ int main(int argc, char **argv)
         LASTING(its_log_cut_short_while_nobody_runs_it_comes_back),
         FLEETING(failed_over_to_a_replica_that_lagged_what_it_lacks_comes_back),
         FLEETING(failed_over_to_a_replica_in_step_nothing_is_missing),
+        FLEETING(its_replica_silent_nothing_is_acknowledged_nor_told_again),
+        LASTING(its_master_lost_under_load_nothing_that_was_acknowledged_is_missing),
+        LASTING(its_master_lost_behind_a_silent_replica_nothing_that_was_acknowledged_is_missing),
         FLEETING(over_its_memory_it_waits_and_goes_on),
         FLEETING(full_in_the_midst_of_a_batch_it_waits_and_goes_on),
         FLEETING(read_only_it_waits_and_goes_on),

@@ -60,6 +60,20 @@ void rr_stream_make(rr_world *world, const char *stream, const char *subject, lo
     check(status, stream);
 }
 
+void rr_stream_make_queue(rr_world *world, const char *stream, const char *subject)
+{
+    const char *subjects[] = {subject};
+    jsStreamConfig config;
+
+    rr_stream_remove(world, stream);
+    jsStreamConfig_Init(&config);
+    config.Name = stream;
+    config.Subjects = subjects;
+    config.SubjectsLen = 1;
+    config.Retention = js_WorkQueuePolicy;
+    check(js_AddStream(NULL, world->js, &config, NULL, NULL), stream);
+}
+
 void rr_stream_remove(rr_world *world, const char *stream)
 {
     check(js_DeleteStream(world->js, stream, NULL, NULL), stream);

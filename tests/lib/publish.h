@@ -11,6 +11,8 @@ void rr_nats_reconnect(rr_world *world);
 
 /* most: 0, or the number of messages beyond which new ones are refused. Made anew, or changed where it is there. */
 void rr_stream_make(rr_world *world, const char *stream, const char *subject, long most);
+/* A work queue in its place, empty: what is acknowledged is gone. */
+void rr_stream_make_queue(rr_world *world, const char *stream, const char *subject);
 void rr_stream_remove(rr_world *world, const char *stream);
 void rr_stream_purge(rr_world *world, const char *stream);
 

@@ -194,6 +194,9 @@ void rr_world_configure(rr_world *world, const char *name, const rr_setup *setup
     if (setup->redis_timeout_ms != 0) {
         fprintf(file, ", timeout: %dms", setup->redis_timeout_ms);
     }
+    if (setup->wait_replicas != 0) {
+        fprintf(file, ", wait_replicas: %d", setup->wait_replicas);
+    }
     fprintf(file, "}\n");
     write_source(file, world, setup);
     fprintf(file, "alerts: %s\ncontracts_file: %s-contracts.yaml\n",

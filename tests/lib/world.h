@@ -69,6 +69,7 @@ typedef struct rr_setup {
     int ack_wait_s;             /* 0: 2, so that what is let go comes again soon */
     int redis_timeout_ms;       /* 0: the program's own */
     bool ack_all;
+    int wait_replicas;
 } rr_setup;
 
 /* Writes NAME.yaml and NAME-contracts.yaml into the world's folder, and notes the latter as world->contracts.

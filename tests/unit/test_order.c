@@ -867,6 +867,7 @@ static void a_repair_waits_for_replicas_and_is_told_once(void **state)
         assert_int_equal(rr_store_faulty_calls(store, RR_FAULT_CONFIRM), asked);
     }
     assert_newest(&rr_store_faulty_ops, store);
+    assert_int_equal(run(&ops, store, r.source, 2, &error), RR_OK);
     assert_int_equal(notices, 1);
     rr_source_script_ops.close(r.source);
     rr_store_faulty_ops.close(store);
