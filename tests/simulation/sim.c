@@ -137,8 +137,8 @@ bool rr_sim_strikes(rr_sim_fault fault)
 static void aim(void)
 {
     static const rr_sim_call rare[] = {RR_SIM_source_progress, RR_SIM_source_progress,  RR_SIM_source_release,
-                                       RR_SIM_source_publish,  RR_SIM_source_replay,    RR_SIM_store_read_parts, RR_SIM_store_confirm,
-                                       RR_SIM_channel_send};
+                                       RR_SIM_source_publish,  RR_SIM_source_replay,    RR_SIM_store_read_parts,
+                                       RR_SIM_store_confirm,   RR_SIM_channel_send};
 
     sim->crash_call = rr_sim_chance(50) ? -1 : (int)rare[rr_sim_below(sizeof rare / sizeof *rare)];
     sim->crash_behind = (int)rr_sim_below(2);

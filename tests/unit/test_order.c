@@ -511,7 +511,8 @@ static unsigned decide_one(rr_batch *batch)
     unsigned failed = 0;
 
     rr_arena_init(&arena, 0);
-    assert_int_equal(rr_record_from_proto(rr_buf_view(&payloads[0]), false, &arena, &record, NULL, NULL), RR_DECODED_RECORD);
+    assert_int_equal(rr_record_from_proto(rr_buf_view(&payloads[0]), false, &arena, &record, NULL, NULL),
+                     RR_DECODED_RECORD);
     assert_true(rr_arena_reserve(&arena, rr_admit_need(&contracts.items[0], &record)));
     assert_int_equal(rr_admit(&contracts.items[0], &record, &arena, NULL), RR_REASON_NONE);
     assert_int_equal(rr_batch_begin(batch, &item, 1, NULL), RR_OK);
