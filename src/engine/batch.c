@@ -226,6 +226,14 @@ static void append_item(rr_batch *batch, unit *to, size_t index)
 
 rr_status rr_batch_begin(rr_batch *batch, rr_item *items, size_t count, rr_error *error)
 {
+    for (size_t k = 0; k < count; k++) {
+        items[k].settled = false;
+    }
+    return rr_batch_begin_rest(batch, items, count, error);
+}
+
+rr_status rr_batch_begin_rest(rr_batch *batch, rr_item *items, size_t count, rr_error *error)
+{
     rr_arena_reset(&batch->arena);
     batch->items = items;
     batch->item_count = count;
@@ -238,8 +246,8 @@ rr_status rr_batch_begin(rr_batch *batch, rr_item *items, size_t count, rr_error
     for (size_t k = 0; k < count; k++) {
         unit *to;
 
-        items[k].settled = items[k].stuck = false;
-        if (items[k].refused) {
+        items[k].stuck = false;
+        if (items[k].refused || items[k].settled) {
             continue;
         }
         to = key_of(batch, &items[k]) ? unit_of(batch, &items[k]) : NULL;

@@ -60,6 +60,9 @@ void rr_batch_free(rr_batch *batch);
 /* Takes the items of one batch; they and their records must live until all are settled or the next begin. */
 rr_status rr_batch_begin(rr_batch *batch, rr_item *items, size_t count, rr_error *error);
 
+/* The same for those that are not settled; the others are done with. */
+rr_status rr_batch_begin_rest(rr_batch *batch, rr_item *items, size_t count, rr_error *error);
+
 /* Works until each item is settled or stuck, and the store has confirmed all that was seen and done. now_us: wall clock,
  * for `updated_at`. UNAVAILABLE: the store did not answer; call again when it may. MEMORY, INTERNAL: begin again. */
 rr_status rr_batch_step(rr_batch *batch, int64_t now_us, rr_error *error);

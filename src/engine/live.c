@@ -108,20 +108,32 @@ static rr_status check_in_force(live *l, bool *left, rr_error *error)
     return status;
 }
 
-/* While it waited a cell may have been removed: an old record must not come back as the first of a fresh one. */
+/* While it waited, for the batch before it or for the store, a cell may have been removed: an old record must not come
+ * back as the first of a fresh one. */
 static bool refuse_gone(const live *l, rr_item *items, size_t count)
 {
+    int64_t now_us = l->options->now_us();
     bool any = false;
 
     for (size_t k = 0; k < count; k++) {
         if (!items[k].refused && !items[k].settled &&
-            rr_cell_may_be_gone(items[k].contract, items[k].record->window, l->options->now_us())) {
+            rr_cell_may_be_gone(items[k].contract, items[k].record->window, now_us)) {
             rr_item_refuse(&items[k], RR_REASON_CELL_GONE);
             items[k].why = rr_slice_of(rr_reason_text(RR_REASON_CELL_GONE));
             any = true;
         }
     }
     return any;
+}
+
+/* Begins a batch, if it is anew, or where some of it is too late by now: what is settled then stays so, and is not told
+ * again. */
+static rr_status begin(live *l, rr_item *items, size_t count, bool anew, rr_error *error)
+{
+    for (size_t k = 0; k < count; k++) {
+        items[k].settled &= !anew;
+    }
+    return refuse_gone(l, items, count) || anew ? rr_batch_begin_rest(l->batch, items, count, error) : RR_OK;
 }
 
 /* Goes on with a batch, or begins it anew where the store is not the one that it was begun with: what is settled there is
@@ -131,8 +143,9 @@ static rr_status attempt(live *l, rr_item *items, size_t count, bool *begun, boo
     bool same = true;
     rr_status status = l->unsure ? rr_keeper_look(l, &same, error) : RR_OK;
 
-    if (status == RR_OK && (!*begun || refuse_gone(l, items, count) || !same)) {
-        status = rr_batch_begin(l->batch, items, count, error);
+    *begun = *begun && same;
+    if (status == RR_OK) {
+        status = begin(l, items, count, !*begun, error);
         *begun = status == RR_OK;
     }
     status = status == RR_OK ? rr_batch_step(l->batch, l->options->now_us(), error) : status;

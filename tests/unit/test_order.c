@@ -104,13 +104,14 @@ static rr_live_totals totals;
 static char told[TEXT_MAX]; /* kinds of alerts that reached the channel, each behind a space */
 static char told_id[256];   /* of the first of them that is about a record */
 
-static unsigned nameless; /* so many times it does not say who it is */
+static unsigned nameless;   /* so many times it does not say who it is ... */
+static int64_t nameless_us; /* ... and the last time only after so long */
 
 static rr_status identity(rr_store *store, rr_store_identity *who, rr_error *error)
 {
     (void)store;
     if (nameless != 0) {
-        nameless--;
+        clock_us += --nameless == 0 ? nameless_us : 0;
         return rr_fail(error, RR_UNAVAILABLE, "no answer");
     }
     snprintf(who->incarnation, sizeof who->incarnation, "%s", incarnation);
@@ -487,6 +488,22 @@ static void a_store_that_does_not_say_who_it_is_is_waited_for(void **state)
     nameless_after = 0;
 }
 
+/* The one that did not get through is too late by then; it takes the place of its own effect, and of nothing else. */
+static void what_is_settled_is_not_told_again_where_the_rest_is_too_late(void **state)
+{
+    const rr_fault plan = {.op = RR_FAULT_SWAP, .kind = RR_FAULT_NOT_SENT, .nth = 1, .from_item = 1};
+
+    (void)state;
+    nameless_after = 1;
+    nameless_us = INT64_C(9) * 86400000000;
+    run_counted(&plan, 1);
+    assert_int_equal(logged, 3);
+    assert_int_equal(totals.verdicts[RR_VERDICT_TOO_LATE], 1);
+    assert_int_equal(totals.verdicts[RR_VERDICT_APPLIED], 2);
+    nameless_after = 0;
+    nameless_us = 0;
+}
+
 /* ---- replicas that have to confirm ---- */
 
 static void what_replicas_lack_is_neither_acknowledged_nor_told_again(void **state)
@@ -770,6 +787,19 @@ static void a_record_whose_cell_may_be_gone_is_too_late(void **state)
     assert_letter(&old, RR_VERDICT_TOO_LATE, " too_late");
 }
 
+/* It came in time and its cell was there; then the store did not answer until long after the cell was removed: nothing
+ * was begun, for it had not said who it is. */
+static void a_record_that_waited_until_its_cell_may_be_gone_is_too_late(void **state)
+{
+    const rr_script_record young = {RR_SLICE("kept"), rr_buf_view(&young_payload), STORED_US};
+
+    (void)state;
+    nameless = 2; /* at the start, and when the record is there */
+    nameless_us = INT64_C(9) * 86400000000;
+    assert_letter(&young, RR_VERDICT_TOO_LATE, " too_late");
+    nameless_us = 0;
+}
+
 /* ---- rollbacks ---- */
 
 static void copy_note(rr_store *from, rr_store *to)
@@ -915,6 +945,7 @@ int main(void)
         cmocka_unit_test(what_an_outage_took_is_decided_again),
         cmocka_unit_test(what_was_stored_elsewhere_between_two_attempts_is_decided_again),
         cmocka_unit_test(a_store_that_does_not_say_who_it_is_is_waited_for),
+        cmocka_unit_test(what_is_settled_is_not_told_again_where_the_rest_is_too_late),
         cmocka_unit_test(what_replicas_lack_is_neither_acknowledged_nor_told_again),
         cmocka_unit_test(what_is_held_already_is_confirmed_too),
         cmocka_unit_test(what_is_looked_up_behind_a_swap_is_confirmed_too),
@@ -926,6 +957,7 @@ int main(void)
         cmocka_unit_test(a_refused_record_has_its_dead_letter_first),
         cmocka_unit_test(the_subject_of_a_dead_letter_is_its_records_alone),
         cmocka_unit_test(a_record_whose_cell_may_be_gone_is_too_late),
+        cmocka_unit_test(a_record_that_waited_until_its_cell_may_be_gone_is_too_late),
         cmocka_unit_test(another_store_gets_back_what_it_lost),
         cmocka_unit_test(a_repair_waits_for_replicas_and_is_told_once),
         cmocka_unit_test(what_cannot_be_read_again_is_told),
