@@ -98,7 +98,8 @@ size_t rr_admit_need(const rr_contract *contract, const rr_record *record);
  * expiry; drops eras that can matter no more. Beyond the limit the two oldest become one, with the shorter times. */
 void rr_eras_advance(rr_eras *eras, const rr_contract *before, const rr_contract *after, int64_t now_us);
 
-/* Adds all of `more`: what either forbids is forbidden. In any order, and repeated, it comes to the same. */
+/* Adds all of `more`: what either forbids is forbidden. In any order, and repeated, it comes to the same; where they are
+ * more than the limit the order decides which become one, and each order forbids enough. */
 void rr_eras_join(rr_eras *eras, const rr_eras *more);
 
 /* How long beyond its end a window's cell is kept: retention and grace. RR_FOREVER: for ever. */
