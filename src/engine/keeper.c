@@ -249,6 +249,9 @@ static rr_status raise_alert(live *l, rr_alert kind, size_t k, rr_slice text, rr
         return rr_fail(error, RR_MEMORY, "memory ran out");
     }
     status = l->options->store_ops->swap(l->options->store, &swap, 1, arena, error);
+    if (status != RR_OK) {
+        rr_keeper_doubt(l);
+    }
     /* In the log it is told, also where replicas have not confirmed it: a checkpoint behind it does not get there first. */
     return swap.answer == RR_SWAP_WON ? RR_OK
            : status == RR_OK          ? rr_fail(error, RR_UNAVAILABLE, "%s", swap.error.text)
