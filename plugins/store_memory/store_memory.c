@@ -330,7 +330,7 @@ static bool claim_open(rr_store *store, rr_swap *swap, touched *at)
     }
     at->open = claim(store, swap, swap->open_key, RR_ENTRY_OPEN);
     return at->open != NULL && with_table(store, swap, at->open) &&
-           field_room(swap, at->open->under, swap->open_member, sizeof swap->open_score_ms);
+           field_room(swap, at->open->under, swap->key, sizeof swap->open_score_ms);
 }
 
 static bool claim_log(rr_store *store, rr_swap *swap, touched *at, rr_arena *arena)
@@ -384,7 +384,7 @@ static void write_sides(const rr_swap *swap, const touched *at)
 
 static void write_open(const rr_swap *swap, const touched *at)
 {
-    rr_entry *member = find(at->open->under, swap->open_member);
+    rr_entry *member = find(at->open->under, swap->key);
 
     at->open->type = RR_ENTRY_OPEN;
     if (swap->open == RR_OPEN_REMOVE) {

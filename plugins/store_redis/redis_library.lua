@@ -8,6 +8,7 @@
 
 local FIRST, LAST = '-29', '-3' -- where a value's token stands
 local SLICE = 7000          -- unpack() fails near 8000; even, so that pairs stay together
+local PRUNED = '4'          -- members looked at when one is listed
 local words = {zset = 'sorted set'}
 
 -- Why a key cannot be used as what is wanted, or nil.
@@ -45,7 +46,7 @@ local function measure(shape)
     local u = {parts = tonumber(parts), beside = beside == '1', sides = tonumber(sides), open = open,
                entries = tonumber(entries)}
     u.keys = tonumber(beside) + u.sides + (open ~= '0' and 1 or 0) + (u.entries > 0 and 1 or 0)
-    u.args = 2 * u.parts + 2 * u.sides + (open == '1' and 2 or open == '2' and 1 or 0) + u.entries
+    u.args = 2 * u.parts + 2 * u.sides + (open == '1' and 1 or 0) + u.entries
     return u
 end
 
@@ -95,8 +96,19 @@ local function write_sides(u, keys, args, a)
     end
 end
 
+-- A cell that expired takes nothing off the list of what is open. Some others are looked at each time one is listed, so
+-- those that are gone stay few beside those that are not.
+local function list_open(open_key, score, member)
+    redis.call('ZADD', open_key, score, member)
+    for _, other in ipairs(redis.call('ZRANDMEMBER', open_key, PRUNED)) do
+        if redis.call('EXISTS', other) == 0 then
+            redis.call('ZREM', open_key, other)
+        end
+    end
+end
+
 -- All of a unit but its value.
-local function write_rest(u, keys, args, a, expiry, log_max)
+local function write_rest(u, key, keys, args, a, expiry, log_max)
     if u.beside then
         write_parts(u, args, a, expiry)
         a = a + 2 * u.parts
@@ -104,11 +116,10 @@ local function write_rest(u, keys, args, a, expiry, log_max)
     write_sides(u, keys, args, a)
     a = a + 2 * u.sides
     if u.open == '1' then
-        redis.call('ZADD', u.open_key, args[a + 1], args[a + 2])
-        a = a + 2
-    elseif u.open == '2' then
-        redis.call('ZREM', u.open_key, args[a + 1])
+        list_open(u.open_key, args[a + 1], key)
         a = a + 1
+    elseif u.open == '2' then
+        redis.call('ZREM', u.open_key, key)
     end
     for i = 1, u.entries do
         redis.call('XADD', u.log_key, 'MAXLEN', '~', log_max, '*', 'json', args[a + i])
@@ -127,7 +138,7 @@ local function write_unit(u, key, value, expiry, keys, k, args, a, log_max)
             return 'F', 'key ' .. key .. ': ' .. done.err
         end
     end
-    local ok, failure = pcall(write_rest, u, keys, args, a, expiry, log_max)
+    local ok, failure = pcall(write_rest, u, key, keys, args, a, expiry, log_max)
     if ok then
         return 'W'
     end

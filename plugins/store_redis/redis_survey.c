@@ -193,6 +193,7 @@ static const char *const needed[][WORDS_MAX] = {
     {"HGETALL", "%K"},
     {"ZADD", "%K", "1", "x"},
     {"ZREM", "%K", "x"},
+    {"ZRANDMEMBER", "%K", "1"},
     {"XADD", "%K", "*", "f", "x"},
     {"XACK", "%K", "rr", "0-0"},
     {"XGROUP", "CREATE", "%K", "rr", "0"},

@@ -53,16 +53,11 @@ static rr_slice first_key(const rr_swap *swap)
     return swap->key.len == 0 ? swap->log_key : swap->key;
 }
 
-static size_t open_words(const rr_swap *swap)
-{
-    return swap->open == RR_OPEN_ADD ? 2 : swap->open == RR_OPEN_REMOVE ? 1 : 0;
-}
-
 static void weigh_rest(const rr_swap *swap, load_of_call *call)
 {
     call->keys += (size_t)has_beside(swap) + swap->side_count + (swap->open != RR_OPEN_UNCHANGED) +
                   (swap->entry_count != 0);
-    call->args += 2 * swap->part_count + 2 * swap->side_count + open_words(swap) + swap->entry_count;
+    call->args += 2 * swap->part_count + 2 * swap->side_count + (swap->open == RR_OPEN_ADD) + swap->entry_count;
     for (size_t i = 0; i < swap->part_count; i++) {
         call->bytes += swap->parts[i].name.len + swap->parts[i].bytes.len;
     }
@@ -162,21 +157,10 @@ static void put_shape(rr_buf *out, const rr_swap *swap)
     rr_resp_bytes(out, (rr_slice){shape, (size_t)len});
 }
 
-static void put_open(rr_buf *out, const rr_swap *swap)
+static void put_rest(rr_buf *out, const rr_swap *swap)
 {
     char score[24];
 
-    if (swap->open == RR_OPEN_ADD) {
-        snprintf(score, sizeof score, "%lld", (long long)swap->open_score_ms);
-        rr_resp_text(out, score);
-    }
-    if (swap->open != RR_OPEN_UNCHANGED) {
-        rr_resp_bytes(out, swap->open_member);
-    }
-}
-
-static void put_rest(rr_buf *out, const rr_swap *swap)
-{
     for (size_t i = 0; i < swap->part_count; i++) {
         rr_resp_bytes(out, swap->parts[i].name);
         rr_resp_bytes(out, swap->parts[i].bytes);
@@ -185,7 +169,10 @@ static void put_rest(rr_buf *out, const rr_swap *swap)
         rr_resp_bytes(out, swap->sides[i].value);
         rr_resp_until(out, swap->sides[i].expire_at_ms);
     }
-    put_open(out, swap);
+    if (swap->open == RR_OPEN_ADD) {
+        snprintf(score, sizeof score, "%lld", (long long)swap->open_score_ms);
+        rr_resp_text(out, score);
+    }
     for (size_t i = 0; i < swap->entry_count; i++) {
         rr_resp_bytes(out, swap->entries[i]);
     }

@@ -664,7 +664,6 @@ static bool put_open(rr_batch *batch, unit *u, rr_swap *swap, int64_t now_us)
     u->facts.listed = is_open;
     swap->open = is_open ? RR_OPEN_ADD : RR_OPEN_REMOVE;
     swap->open_key = rr_decision_open_key(batch->options.prefix, u->contract, &batch->text, &batch->scratch);
-    swap->open_member = u->key;
     swap->open_score_ms = now_us / 1000;
     return swap->open_key.data != NULL;
 }

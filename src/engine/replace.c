@@ -92,7 +92,6 @@ bool rr_replacement_prepare(const rr_replacement *r, rr_tokens *tokens, rr_arena
     r->unit->listed = rr_unit_is_open(r->unit);
     swap->open = r->unit->listed ? RR_OPEN_ADD : RR_OPEN_REMOVE;
     swap->open_key = rr_decision_open_key(r->prefix, r->unit->contract, &text, arena);
-    swap->open_member = r->key;
     swap->open_score_ms = r->now_us / 1000;
     rr_buf_clear(&text);
     rr_stored_write(&text, r->unit, r->now_us, token, arena);

@@ -388,8 +388,7 @@ static void a_lost_swap_writes_none_of_what_it_carries(void **state)
                     .entries = &entry,
                     .entry_count = 1,
                     .open = RR_OPEN_ADD,
-                    .open_key = key(w, "open"),
-                    .open_member = text("m")};
+                    .open_key = key(w, "open")};
 
     make(w, swap.key);
     assert_int_equal(swap_one(w, &swap), RR_SWAP_LOST);
@@ -494,7 +493,6 @@ static void the_open_list_takes_part_in_the_swap(void **state)
                     .value = value(w, "x", 1),
                     .open = RR_OPEN_ADD,
                     .open_key = key(w, "open"),
-                    .open_member = text("unit"),
                     .open_score_ms = INT64_C(1770000000123)};
 
     assert_int_equal(swap_one(w, &swap), RR_SWAP_WON);
@@ -709,7 +707,7 @@ static void a_sweep_removes_what_it_is_told_to(void **state)
     rr_side side = {.key = side_key, .value = text("s")};
     rr_swap swap = {.key = key, .value = value(w, "x", 1), .parts = &pair, .part_count = 1, .sides = &side,
                     .side_count = 1, .open = RR_OPEN_ADD, .open_key = in_arena(w, "%sopen", w->prefix),
-                    .open_member = text("m"), .open_score_ms = 1, .log_key = in_arena(w, "%slog", w->prefix),
+                    .open_score_ms = 1, .log_key = in_arena(w, "%slog", w->prefix),
                     .entries = &entry, .entry_count = 1};
     rr_parts_read read = {.key = key, .all = true};
     rr_log_entry *entries;
@@ -731,7 +729,6 @@ static void a_sweep_removes_what_it_is_told_to(void **state)
     /* What comes after it finds nothing of before. */
     swap.parts = NULL;
     swap.part_count = swap.entry_count = 0;
-    swap.open_member = text("n");
     assert_int_equal(swap_one(w, &swap), RR_SWAP_WON);
     read.token = rr_value_token(swap.value);
     assert_int_equal(w->ops->read_parts(w->store, &read, 1, &w->arena, &w->error), RR_OK);
@@ -747,7 +744,6 @@ static void poison(world *w, rr_slice name)
                     .value = value(w, "x", 1),
                     .open = RR_OPEN_ADD,
                     .open_key = name,
-                    .open_member = text("m"),
                     .open_score_ms = 1};
 
     assert_int_equal(swap_one(w, &swap), RR_SWAP_WON);
@@ -822,8 +818,7 @@ static void a_poisoned_open_list_leaves_its_unit_unwritten(void **state)
     rr_swap swap = {.key = key(w, "unit"),
                     .value = value(w, "x", 1),
                     .open = RR_OPEN_ADD,
-                    .open_key = key(w, "note"),
-                    .open_member = text("m")};
+                    .open_key = key(w, "note")};
 
     assert_int_equal(w->ops->note_put(w->store, swap.open_key, text("a string"), 0, &w->error), RR_OK);
     assert_int_equal(swap_one(w, &swap), RR_SWAP_FAILED);
@@ -945,16 +940,33 @@ static void the_open_list_is_a_sorted_set_by_time(void **state)
                     .value = value(w, "x", 1),
                     .open = RR_OPEN_ADD,
                     .open_key = key(w, "open"),
-                    .open_member = text("m"),
                     .open_score_ms = INT64_C(1770000000123)};
 
     assert_int_equal(swap_one(w, &swap), RR_SWAP_WON);
-    assert_string_equal(tell("ZSCORE %s m", name_of(w, "open")), "1770000000123");
+    assert_string_equal(tell("ZSCORE %s %s", name_of(w, "open"), name_of(w, "unit")), "1770000000123");
     swap.token = token(w, 1);
     swap.value = value(w, "y", 2);
     swap.open = RR_OPEN_REMOVE;
     assert_int_equal(swap_one(w, &swap), RR_SWAP_WON);
     assert_string_equal(tell("EXISTS %s", name_of(w, "open")), "0");
+}
+
+/* Nobody takes an expired cell off the list; so listing another does. */
+static void what_is_gone_leaves_the_open_list(void **state)
+{
+    world *w = *state;
+    rr_swap swaps[2] = {
+        {.key = key(w, "gone"), .value = value(w, "x", 1), .open = RR_OPEN_ADD, .open_key = key(w, "open")},
+        {.key = key(w, "there"), .value = value(w, "x", 1), .open = RR_OPEN_ADD, .open_key = key(w, "open")}};
+    rr_swap next = {.key = key(w, "next"), .value = value(w, "x", 1), .open = RR_OPEN_ADD, .open_key = key(w, "open")};
+
+    swap_all(w, swaps, 2);
+    assert_string_equal(tell("ZCARD %s", name_of(w, "open")), "2");
+    tell("DEL %s", name_of(w, "gone"));
+    assert_int_equal(swap_one(w, &next), RR_SWAP_WON);
+    assert_string_equal(tell("ZCARD %s", name_of(w, "open")), "2");
+    assert_string_equal(tell("ZSCORE %s %s", name_of(w, "open"), name_of(w, "there")), "0");
+    assert_string_equal(tell("ZSCORE %s %s", name_of(w, "open"), name_of(w, "next")), "0");
 }
 
 static void a_list_under_our_prefix_is_never_overwritten(void **state)
@@ -1540,6 +1552,7 @@ int main(void)
         PROMISE(values_parts_and_sides_expire_when_they_should),
         PROMISE(a_time_that_is_past_is_the_end_of_the_value),
         PROMISE(the_open_list_is_a_sorted_set_by_time),
+        PROMISE(what_is_gone_leaves_the_open_list),
         PROMISE(a_list_under_our_prefix_is_never_overwritten),
         PROMISE(notes_end_after_their_time_to_live),
         PROMISE(the_log_is_capped),

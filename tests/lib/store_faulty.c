@@ -91,7 +91,6 @@ static rr_swap copy_swap(rr_store *store, const rr_swap *from)
     to.token = copy(store, from->token);
     to.value = copy(store, from->value);
     to.open_key = copy(store, from->open_key);
-    to.open_member = copy(store, from->open_member);
     to.log_key = copy(store, from->log_key);
     to.sides = sides;
     to.parts = parts;

@@ -319,7 +319,7 @@ static void write_swap(const rr_swap *swap)
         write_item(RR_SIM_PART, swap->key, (rr_slice){field, len}, swap->parts[k].bytes);
     }
     if (swap->open != RR_OPEN_UNCHANGED) {
-        write_item(RR_SIM_OPEN, swap->open_key, swap->open_member,
+        write_item(RR_SIM_OPEN, swap->open_key, swap->key,
                    swap->open == RR_OPEN_ADD ? RR_SLICE("open") : none);
     }
     for (size_t k = 0; k < swap->entry_count; k++) {
@@ -385,7 +385,6 @@ static rr_swap keep_swap(const rr_swap *from)
     to.token = rr_sim_keep(from->token);
     to.value = rr_sim_keep(from->value);
     to.open_key = rr_sim_keep(from->open_key);
-    to.open_member = rr_sim_keep(from->open_member);
     to.log_key = rr_sim_keep(from->log_key);
     to.sides = sides;
     to.parts = parts;

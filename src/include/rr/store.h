@@ -94,9 +94,10 @@ typedef struct rr_swap {
     const rr_pair *parts; /* fields to write into the hash of value's birth; only with a value */
     size_t part_count;
     bool partless;        /* a promise that saves work: the unit has no parts from before, whose expiry would follow */
-    /* The list of open conflicts: `open_key` gets or loses `open_member`. */
+    /* The list of open conflicts at `open_key` gets or loses the unit's key. A key whose value has expired may be taken
+     * off it by any swap that lists another. */
     rr_open open;
-    rr_slice open_key, open_member;
+    rr_slice open_key;
     int64_t open_score_ms;
     /* Decisions and alerts, appended to the stream `log_key` if the swap wins, each one JSON object. */
     rr_slice log_key;
