@@ -3,6 +3,7 @@
 #include "nats_connect.h"
 
 #include <errno.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,6 +21,8 @@ enum {
     KEY_FILE_MAX = 1024,
     SERVERS_MAX = 16,
     HINT_MAX = 320,
+    NONCES = 4, /* that are signed before a key counts as not accepted */
+    END_MS = 1000,
     RETIRE_MS = 500 /* for the round trip */
 };
 
@@ -285,6 +288,19 @@ static rr_status connect_patiently(natsOptions *to, rr_nats *nats, rr_error *err
     return rr_nats_fail(nats, status, "connect", error);
 }
 
+/* cnats 3.4 takes a signature that begins with a zero byte for none, which one in 256 does. Each attempt signs another
+ * nonce of the server. */
+static natsStatus connect_once(natsOptions *to, const rr_nats_options *options, rr_nats *nats)
+{
+    int nonces = options->nkey_seed_file != NULL || options->credentials_file != NULL ? NONCES : 1;
+    natsStatus status = NATS_CONNECTION_AUTH_FAILED;
+
+    for (; nonces > 0 && status == NATS_CONNECTION_AUTH_FAILED; nonces--) {
+        status = natsConnection_Connect(&nats->connection, to);
+    }
+    return status;
+}
+
 static rr_status connect_with(natsOptions *to, const rr_nats_options *options, rr_nats *nats, rr_error *error)
 {
     natsStatus status = set_manner(to, options, nats);
@@ -300,7 +316,7 @@ static rr_status connect_with(natsOptions *to, const rr_nats_options *options, r
     if (done != RR_OK) {
         return done;
     }
-    status = natsConnection_Connect(&nats->connection, to);
+    status = connect_once(to, options, nats);
     if (status == NATS_OK) {
         return RR_OK;
     }
@@ -309,8 +325,19 @@ static rr_status connect_with(natsOptions *to, const rr_nats_options *options, r
     return options->patient && done != RR_CONFIG ? connect_patiently(to, nats, error) : done;
 }
 
+static void end_library(void)
+{
+    nats_CloseAndWait(END_MS);
+}
+
+static void end_library_at_exit(void)
+{
+    atexit(end_library);
+}
+
 rr_status rr_nats_open(const rr_nats_options *options, rr_nats **nats, rr_error *error)
 {
+    static pthread_once_t opened = PTHREAD_ONCE_INIT;
     rr_nats *made = calloc(1, sizeof *made);
     natsOptions *to = NULL;
     rr_error local = {0};
@@ -327,6 +354,9 @@ rr_status rr_nats_open(const rr_nats_options *options, rr_nats **nats, rr_error 
     made->options = *options;
     put_place(made->place, sizeof made->place, options->url == NULL ? default_url : options->url);
     status = connect_with(to, options, made, error);
+    /* Its threads may be at work for a while on what was closed. At the end of the process they would meet a TLS library
+     * that is taken down; so they end before it, which was set up by now. */
+    pthread_once(&opened, end_library_at_exit);
     natsOptions_Destroy(to);
     if (status != RR_OK) {
         natsStatistics_Destroy(made->counts);

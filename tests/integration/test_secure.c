@@ -1,6 +1,8 @@
 /* A nats-server that wants TLS, a certificate from its client and an nkey: records, dead letters and alerts pass, and
  * whoever comes with something else is told what is wrong, where, and what to do. The certificates are made here. */
 /* SPDX-License-Identifier: Apache-2.0 */
+#include <netinet/in.h>
+#include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -8,6 +10,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -282,9 +286,86 @@ static void alerts_that_cannot_be_sent_are_told(void **state)
     assert_int_equal(rr_child_stop(program, DONE_MS), 0);
 }
 
+/* ---- a server that has no key, only the nonces that it is told to give ---- */
+
+/* With SEED the first one's signature begins with a zero byte. */
+static const char *const nonces[] = {"wafHYgjZ76U-xtw", "AAAAAAAAAAAAAAA"};
+
+static bool hears_a_signature(int fd)
+{
+    char heard[4096] = "";
+    const char *signature;
+
+    for (size_t len = 0; len + 1 < sizeof heard && strstr(heard, "PING") == NULL;) {
+        ssize_t got = recv(fd, heard + len, sizeof heard - 1 - len, 0);
+
+        if (got <= 0) {
+            return false;
+        }
+        len += (size_t)got;
+        heard[len] = '\0';
+    }
+    signature = strstr(heard, "\"sig\":\"");
+    return signature != NULL && signature[strlen("\"sig\":\"")] != '"';
+}
+
+static void *give_nonces(void *context)
+{
+    int listener = *(int *)context;
+
+    for (size_t k = 0; k < sizeof nonces / sizeof *nonces; k++) {
+        int fd = accept(listener, NULL, NULL);
+        char text[512];
+        const char *answer;
+
+        snprintf(text, sizeof text,
+                 "INFO {\"server_id\":\"s\",\"version\":\"2.9.10\",\"host\":\"127.0.0.1\",\"port\":4222,\"headers\":true,"
+                 "\"max_payload\":1048576,\"auth_required\":true,\"nonce\":\"%s\"}\r\n",
+                 nonces[k]);
+        send(fd, text, strlen(text), MSG_NOSIGNAL);
+        answer = hears_a_signature(fd) ? "PONG\r\n" : "-ERR 'Authorization Violation'\r\n";
+        send(fd, answer, strlen(answer), MSG_NOSIGNAL);
+        if (answer[0] == '-') {
+            shutdown(fd, SHUT_WR);
+        }
+        while (recv(fd, text, sizeof text, MSG_NOSIGNAL) > 0) {
+            /* until the other side goes */
+        }
+        close(fd);
+    }
+    return NULL;
+}
+
+static void a_signature_that_begins_with_zero_is_made_anew(void **state)
+{
+    rr_world *world = *state;
+    struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    socklen_t len = sizeof address;
+    int listener = socket(AF_INET, SOCK_STREAM, 0);
+    char url[64], key[PATH_ROOM];
+    rr_nats_options options = {.url = url, .nkey_seed_file = key};
+    rr_nats *nats = NULL;
+    rr_error error = {0};
+    pthread_t thread;
+
+    assert_int_equal(bind(listener, (struct sockaddr *)&address, len), 0);
+    assert_int_equal(listen(listener, 4), 0);
+    getsockname(listener, (struct sockaddr *)&address, &len);
+    snprintf(url, sizeof url, "nats://127.0.0.1:%d", ntohs(address.sin_port));
+    snprintf(key, sizeof key, "%s/user.nk", world->folder);
+    assert_int_equal(pthread_create(&thread, NULL, give_nonces, &listener), 0);
+    if (rr_nats_open(&options, &nats, &error) != RR_OK) {
+        fail_msg("%s", error.text);
+    }
+    rr_nats_close(nats);
+    pthread_join(thread, NULL);
+    close(listener);
+}
+
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(a_signature_that_begins_with_zero_is_made_anew, begin, end),
         cmocka_unit_test_setup_teardown(records_dead_letters_and_alerts_pass, begin, end),
         cmocka_unit_test_setup_teardown(what_is_wrong_is_told_with_its_place_and_its_cause, begin, end),
         cmocka_unit_test_setup_teardown(without_a_certificate_it_waits_and_says_why, begin, end),
