@@ -26,32 +26,14 @@ struct rr_store {
     rr_flight flights[RR_ROUND_FLIGHTS];
 };
 
-/* Writes one call for items from `first` on into link.out, and says how many of them it covers (at least one; writing
- * nothing is fine). */
+/* Asks about `count` items in rounds: `put` writes one call for items from `first` on into link.out and says how many
+ * of them it covers (at least one; writing nothing is fine), `take` takes the answers. Begins the op. */
 typedef size_t rr_call_put(void *context, size_t first);
 
-/* The calls of one op, in rounds. */
-typedef struct rr_calls {
-    rr_call_put *put;
-    rr_flight_take *take; /* takes the answers */
-    void *context;
-    size_t first;   /* item that no call covers yet */
-    size_t flights; /* of the round */
-} rr_calls;
-
-/* Writes calls for all items before `count`; asks only where a round is full. */
-rr_status rr_store_call(rr_store *store, rr_calls *calls, size_t count, rr_error *error);
-
-/* Asks what was written, and takes the answers. */
-rr_status rr_store_finish(rr_store *store, rr_calls *calls, rr_error *error);
-
-/* A whole op about `count` items: begins it, writes, asks. */
 rr_status rr_store_ask(rr_store *store, size_t count, rr_call_put *put, rr_flight_take *take, void *context,
                        rr_error *error);
 
 rr_status rr_redis_swap(rr_store *store, rr_swap *swaps, size_t count, rr_arena *arena, rr_error *error);
-rr_status rr_redis_swap_fed(rr_store *store, rr_swap *swaps, size_t most, size_t (*more)(void *context), void *context,
-                            rr_arena *arena, rr_error *error);
 rr_status rr_redis_read_parts(rr_store *store, rr_parts_read *reads, size_t count, rr_arena *arena,
                               rr_error *error);
 

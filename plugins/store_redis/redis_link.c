@@ -431,7 +431,6 @@ rr_status rr_link_begin(rr_link *link, rr_error *error)
 
     wait_anew(link);
     rr_buf_clear(&link->out);
-    link->sent = 0;
     if (link->context == NULL) {
         status = connect_link(link, error);
     }
@@ -439,18 +438,6 @@ rr_status rr_link_begin(rr_link *link, rr_error *error)
         rr_link_drop(link);
     }
     return status;
-}
-
-rr_status rr_link_send(rr_link *link, rr_error *error)
-{
-    size_t from = link->sent;
-
-    if (!rr_buf_ok(&link->out)) {
-        return rr_link_fail(link, RR_MEMORY, error, "memory ran out");
-    }
-    link->sent = link->out.len;
-    return from == link->out.len ? RR_OK
-                                 : send_all(link, (rr_slice){link->out.data + from, link->out.len - from}, error);
 }
 
 typedef struct asking {
@@ -484,7 +471,7 @@ static rr_status send_flights(asking *at, rr_flight *flights, size_t count, rr_e
     rr_link *link = at->link;
 
     if (!at->again) {
-        return rr_link_send(link, error);
+        return send_all(link, rr_buf_view(&link->out), error);
     }
     for (size_t i = 0; i < count; i++) {
         rr_slice bytes = {link->out.data + flights[i].from, flights[i].missed ? flights[i].len : 0};
@@ -523,6 +510,9 @@ rr_status rr_link_ask(rr_link *link, rr_flight *flights, size_t count, rr_flight
     rr_error kept = {0};
     rr_status status;
 
+    if (!rr_buf_ok(&link->out)) {
+        return rr_link_fail(link, RR_MEMORY, error, "memory ran out");
+    }
     for (size_t i = 0; i < count; i++) {
         flights[i].missed = false;
     }

@@ -27,8 +27,7 @@ typedef struct rr_link {
     redisContext *context; /* NULL: not connected */
     int patience;          /* times the time-out that the op at work may take; 0: 1 */
     int64_t deadline_ms;   /* of the op at work, by the monotonic clock */
-    rr_buf out;            /* commands of the op at work ... */
-    size_t sent;           /* ... of which so many bytes are on their way */
+    rr_buf out;            /* commands of the op at work */
     rr_link_functions functions;
     char in[65536];
 } rr_link;
@@ -59,9 +58,6 @@ rr_status rr_link_begin(rr_link *link, rr_error *error);
  * UNAVAILABLE if it may pass (the connection is dropped then, too), else REFUSED_BY_SERVER. */
 rr_status rr_link_ask(rr_link *link, rr_flight *flights, size_t count, rr_flight_take *take, void *context,
                       rr_error *error);
-
-/* Sends what is new in `out`, so that the server can begin; rr_link_ask sends the rest. */
-rr_status rr_link_send(rr_link *link, rr_error *error);
 
 /* The same for the one command in `out`. */
 rr_status rr_link_ask_one(rr_link *link, rr_flight_take *take, void *context, rr_error *error);

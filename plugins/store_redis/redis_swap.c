@@ -381,67 +381,32 @@ static void prepare(rr_swap *swap)
     }
 }
 
-/* Those that make a value come first among the new ones. */
-static void put_in_order(swapping *at, rr_swap *swaps, size_t until)
+static size_t put_in_order(swapping *at, rr_swap *swaps, size_t count, bool making, size_t from)
 {
-    size_t from = at->count, to = from;
-
-    for (int making = 1; making >= 0; making--) {
-        for (size_t i = from; i < until; i++) {
-            if (is_making(&swaps[i]) == (making == 1)) {
-                at->swaps[to++] = &swaps[i];
-            }
+    for (size_t i = 0; i < count; i++) {
+        if (is_making(&swaps[i]) == making) {
+            at->swaps[from++] = &swaps[i];
         }
     }
-    at->count = until;
-}
-
-static size_t prepare_more(rr_swap *swaps, size_t from, size_t (*more)(void *context), void *context)
-{
-    size_t ready = more(context);
-
-    for (size_t i = from; i < ready; i++) {
-        prepare(&swaps[i]);
-    }
-    return ready;
-}
-
-/* The server works on what it has while more is made. */
-rr_status rr_redis_swap_fed(rr_store *store, rr_swap *swaps, size_t most, size_t (*more)(void *context), void *context,
-                            rr_arena *arena, rr_error *error)
-{
-    swapping at = {store, rr_arena_take(arena, most * sizeof *at.swaps), 0, arena, 0, false};
-    rr_calls calls = {.put = put_call, .take = take_call, .context = &at};
-    size_t ready = prepare_more(swaps, 0, more, context);
-    rr_status status;
-
-    if (ready == 0) {
-        return RR_OK;
-    }
-    if (at.swaps == NULL) {
-        return rr_fail(error, RR_MEMORY, "swap: memory ran out, or the batch's limit was reached");
-    }
-    status = rr_link_begin(&store->link, error);
-    while (status == RR_OK && ready != at.count) {
-        put_in_order(&at, swaps, ready);
-        status = rr_store_call(store, &calls, ready, error);
-        status = status == RR_OK ? rr_link_send(&store->link, error) : status;
-        ready = status == RR_OK ? prepare_more(swaps, ready, more, context) : ready;
-    }
-    status = status == RR_OK ? rr_store_finish(store, &calls, error) : status;
-    if (status == RR_OK && at.wrong_type != 0) {
-        at.by_function = true; /* what is answered already is passed over */
-        status = rr_store_ask(store, at.count, put_call, take_call, &at, error);
-    }
-    return status == RR_OK ? rr_redis_confirm(store, error) : status;
-}
-
-static size_t all_of_them(void *context)
-{
-    return *(size_t *)context;
+    return from;
 }
 
 rr_status rr_redis_swap(rr_store *store, rr_swap *swaps, size_t count, rr_arena *arena, rr_error *error)
 {
-    return rr_redis_swap_fed(store, swaps, count, all_of_them, &count, arena, error);
+    swapping at = {store, rr_arena_take(arena, count * sizeof *at.swaps), count, arena, 0, false};
+    rr_status status;
+
+    for (size_t i = 0; i < count; i++) {
+        prepare(&swaps[i]);
+    }
+    if (at.swaps == NULL) {
+        return rr_fail(error, RR_MEMORY, "swap: memory ran out, or the batch's limit was reached");
+    }
+    put_in_order(&at, swaps, count, false, put_in_order(&at, swaps, count, true, 0));
+    status = rr_store_ask(store, count, put_call, take_call, &at, error);
+    if (status == RR_OK && at.wrong_type != 0) {
+        at.by_function = true; /* what is answered already is passed over */
+        status = rr_store_ask(store, count, put_call, take_call, &at, error);
+    }
+    return status == RR_OK ? rr_redis_confirm(store, error) : status;
 }

@@ -68,56 +68,41 @@ void rr_call_parts_key(rr_buf *out, rr_slice key, rr_slice token)
     rr_buf_put(out, "\r\n", 2);
 }
 
-/* Adds calls to the round until they cover `count` items, or it is full. */
-static void fill_round(rr_store *store, rr_calls *calls, size_t count)
+/* Fills a round with calls. Says how many flights these are, and moves *first behind their items. */
+static size_t fill_round(rr_store *store, size_t count, size_t *first, rr_call_put *put, void *context)
 {
     rr_buf *out = &store->link.out;
+    size_t flights = 0;
 
-    while (calls->first < count && calls->flights < RR_ROUND_FLIGHTS && out->len < RR_ROUND_BYTES && rr_buf_ok(out)) {
-        rr_flight flight = {.from = out->len, .first = calls->first};
+    while (*first < count && flights < RR_ROUND_FLIGHTS && out->len < RR_ROUND_BYTES && rr_buf_ok(out)) {
+        rr_flight flight = {.from = out->len, .first = *first};
 
         store->next_takes_wrong_type = false;
-        flight.count = calls->put(calls->context, calls->first);
+        flight.count = put(context, *first);
         flight.takes_wrong_type = store->next_takes_wrong_type;
         flight.len = out->len - flight.from;
-        calls->first += flight.count;
+        *first += flight.count;
         if (flight.len != 0) {
-            store->flights[calls->flights++] = flight;
+            store->flights[flights++] = flight;
         }
     }
-}
-
-rr_status rr_store_finish(rr_store *store, rr_calls *calls, rr_error *error)
-{
-    rr_status status = rr_link_ask(&store->link, store->flights, calls->flights, calls->take, calls->context, error);
-
-    rr_buf_clear(&store->link.out);
-    store->link.sent = 0;
-    calls->flights = 0;
-    return status;
-}
-
-rr_status rr_store_call(rr_store *store, rr_calls *calls, size_t count, rr_error *error)
-{
-    rr_status status = RR_OK;
-
-    while (status == RR_OK && calls->first < count) {
-        fill_round(store, calls, count);
-        if (calls->first < count) {
-            status = rr_store_finish(store, calls, error);
-        }
-    }
-    return status;
+    return flights;
 }
 
 rr_status rr_store_ask(rr_store *store, size_t count, rr_call_put *put, rr_flight_take *take, void *context,
                        rr_error *error)
 {
-    rr_calls calls = {.put = put, .take = take, .context = context};
     rr_status status = count == 0 ? RR_OK : rr_link_begin(&store->link, error);
+    size_t first = 0;
 
-    status = status == RR_OK ? rr_store_call(store, &calls, count, error) : status;
-    return status == RR_OK && count != 0 ? rr_store_finish(store, &calls, error) : status;
+    while (status == RR_OK && first < count) {
+        size_t flights;
+
+        rr_buf_clear(&store->link.out);
+        flights = fill_round(store, count, &first, put, context);
+        status = rr_link_ask(&store->link, store->flights, flights, take, context, error);
+    }
+    return status;
 }
 
 static void say_key(rr_error *error, rr_slice key)
@@ -578,7 +563,6 @@ const rr_store_ops rr_store_redis_ops = {
     .load = redis_load,
     .read_parts = rr_redis_read_parts,
     .swap = rr_redis_swap,
-    .swap_fed = rr_redis_swap_fed,
     .confirm = rr_redis_confirm,
     .log_read = redis_log_read,
     .log_done = redis_log_done,

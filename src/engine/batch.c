@@ -13,7 +13,6 @@
 
 enum {
     NONE = -1,
-    FEED = 128, /* swaps that are made before the store gets them, while it works on those before */
     PATIENCE = 1000, /* rounds that a unit may lose before we call it a fault of ours */
     GUESS_FROM = 64, /* units that are looked at before anything is guessed */
     GUESS_RARE = 16  /* a guess is worth it where fewer than one in so many is wrong */
@@ -746,98 +745,54 @@ static void take_answer(rr_batch *batch, unit *u, rr_swap *swap)
     }
 }
 
-/* Units on their way to the store. */
-typedef struct feeding {
-    rr_batch *batch;
-    rr_swap *swaps;
-    unit **which;
-    size_t count; /* swaps that are ready */
-    size_t next;  /* unit to look at */
-    rr_status status;
-    rr_error *error;
-} feeding;
-
-static void feed_unit(feeding *f, unit *u)
+static rr_status ask_swaps(rr_batch *batch, rr_swap *swaps, size_t count, rr_arena *arena, rr_error *error)
 {
-    rr_batch *batch = f->batch;
-    bool failed = false;
-
-    if (prepare_swap(batch, u, &f->swaps[f->count], batch->now_us, &failed)) {
-        u->attempted = u->grew;
-        f->which[f->count++] = u;
-    } else if (failed) {
-        f->status = no_memory(f->error);
-    } else if (u->guessed) {
-        u->state = UNIT_LOAD; /* no swap will tell whether it is absent */
-    } else {
-        settle_unit(batch, u);
-    }
-}
-
-/* Decides upon some more units. Says how many swaps are ready. */
-static size_t feed(void *context)
-{
-    feeding *f = context;
-    size_t until = f->count + FEED;
-
-    for (; f->next < f->batch->unit_count && f->count < until && f->status == RR_OK; f->next++) {
-        unit *u = &f->batch->units[f->next];
-
-        if (u->state == UNIT_JOIN) {
-            f->status = join_unit(f->batch, u, f->error);
-        }
-        if (u->state == UNIT_SWAP && f->status == RR_OK) {
-            feed_unit(f, u);
-        }
-    }
-    return f->count;
-}
-
-static rr_status ask_swaps(feeding *f, size_t most, rr_error *error)
-{
-    rr_batch *batch = f->batch;
-    size_t before = 0;
     rr_status status;
 
-    if (batch->ops->swap_fed != NULL) {
-        status = batch->ops->swap_fed(batch->store, f->swaps, most, feed, f, &batch->arena, error);
-    } else {
-        while (feed(f) != before) {
-            before = f->count;
-        }
-        status = f->count == 0 ? RR_OK : batch->ops->swap(batch->store, f->swaps, f->count, &batch->arena, error);
+    if (count == 0) {
+        return RR_OK;
     }
-    batch->confirmed = f->count == 0 ? batch->confirmed : status == RR_OK;
+    status = batch->ops->swap(batch->store, swaps, count, arena, error);
+    batch->confirmed = status == RR_OK;
     return status;
 }
 
-/* Joins and writes all units that have what they need. */
-static rr_status swap_round(rr_batch *batch, rr_error *error)
+static rr_status swap_round(rr_batch *batch, int64_t now_us, rr_error *error)
 {
-    size_t most = count_in(batch, UNIT_JOIN);
-    feeding f = {.batch = batch,
-                 .swaps = rr_arena_take(&batch->scratch, most * sizeof *f.swaps),
-                 .which = rr_arena_take(&batch->scratch, most * sizeof *f.which)};
-    rr_error own = {0};
+    size_t wanted = count_in(batch, UNIT_SWAP), count = 0;
+    rr_swap *swaps = rr_arena_take(&batch->scratch, wanted * sizeof *swaps);
+    unit **which = rr_arena_take(&batch->scratch, wanted * sizeof *which);
+    bool failed = swaps == NULL || which == NULL;
     rr_status status;
 
-    if (f.swaps == NULL || f.which == NULL) {
+    batch->logging = 0;
+    for (size_t k = 0; k < batch->unit_count && !failed; k++) {
+        unit *u = &batch->units[k];
+
+        if (u->state != UNIT_SWAP) {
+            continue;
+        }
+        if (prepare_swap(batch, u, &swaps[count], now_us, &failed)) {
+            u->attempted = u->grew;
+            which[count++] = u;
+        } else if (u->guessed) {
+            u->state = UNIT_LOAD; /* no swap will tell whether it is absent */
+        } else if (!failed) {
+            settle_unit(batch, u);
+        }
+    }
+    if (failed) {
         return no_memory(error);
     }
-    if (most == 0) {
-        return RR_OK;
-    }
-    f.error = &own;
-    batch->logging = 0;
-    status = ask_swaps(&f, most, error);
-    batch->counts.swaps += f.count;
-    for (size_t k = 0; k < f.count; k++) {
-        if (f.which[k]->guessed) {
-            learn(batch, f.swaps[k].answer == RR_SWAP_LOST);
+    batch->counts.swaps += count;
+    status = ask_swaps(batch, swaps, count, &batch->arena, error);
+    for (size_t k = 0; k < count; k++) {
+        if (which[k]->guessed) {
+            learn(batch, swaps[k].answer == RR_SWAP_LOST);
         }
-        take_answer(batch, f.which[k], &f.swaps[k]);
+        take_answer(batch, which[k], &swaps[k]);
     }
-    return f.status == RR_OK ? status : rr_fail(error, f.status, "%s", own.text);
+    return status;
 }
 
 /* ---- refused records: they have no unit, and their alerts need no token ---- */
@@ -860,9 +815,8 @@ static bool prepare_refusal(rr_batch *batch, const rr_item *item, rr_swap *swap,
 /* An alert that cannot be stored: nothing may be acknowledged. Those that are stored are not told at the next try. */
 static rr_status log_refusals(rr_batch *batch, rr_swap *swaps, rr_item **which, size_t count, rr_error *error)
 {
-    rr_status status = count == 0 ? RR_OK : batch->ops->swap(batch->store, swaps, count, &batch->scratch, error);
+    rr_status status = ask_swaps(batch, swaps, count, &batch->scratch, error);
 
-    batch->confirmed = count == 0 ? batch->confirmed : status == RR_OK;
     for (size_t k = 0; k < count; k++) {
         if (swaps[k].answer == RR_SWAP_WON) {
             which[k]->settled = true;
@@ -913,11 +867,16 @@ static rr_status refusal_round(rr_batch *batch, int64_t now_us, rr_error *error)
     return RR_OK;
 }
 
-static bool is_unfinished(const rr_batch *batch)
+static rr_status join_round(rr_batch *batch, rr_error *error)
 {
-    return count_in(batch, UNIT_LOAD) + count_in(batch, UNIT_OPEN) + count_in(batch, UNIT_PARTS) +
-               count_in(batch, UNIT_JOIN) !=
-           0;
+    rr_status status = RR_OK;
+
+    for (size_t k = 0; k < batch->unit_count && status == RR_OK; k++) {
+        if (batch->units[k].state == UNIT_JOIN) {
+            status = join_unit(batch, &batch->units[k], error);
+        }
+    }
+    return status;
 }
 
 rr_status rr_batch_step(rr_batch *batch, int64_t now_us, rr_error *error)
@@ -932,16 +891,19 @@ rr_status rr_batch_step(rr_batch *batch, int64_t now_us, rr_error *error)
         if (status == RR_OK) {
             status = open_round(batch, error);
         }
-        if (status == RR_OK) {
+        while (status == RR_OK && count_in(batch, UNIT_PARTS) + count_in(batch, UNIT_JOIN) != 0) {
             status = parts_round(batch, error);
+            if (status == RR_OK) {
+                status = join_round(batch, error);
+            }
         }
         if (status == RR_OK) {
-            status = swap_round(batch, error);
+            status = swap_round(batch, now_us, error);
         }
         if (status == RR_OK) {
             status = refusal_round(batch, now_us, error);
         }
-    } while (status == RR_OK && is_unfinished(batch));
+    } while (status == RR_OK && count_in(batch, UNIT_LOAD) + count_in(batch, UNIT_OPEN) != 0);
     /* What was decided upon a value that is nowhere but there may not be acknowledged either. */
     if (status == RR_OK && !batch->confirmed) {
         status = batch->ops->confirm(batch->store, error);

@@ -1454,39 +1454,6 @@ static int open_redis(void **state)
     return open_world(state, &rr_store_redis_ops, server.url);
 }
 
-typedef struct feeding {
-    size_t ready, count;
-} feeding;
-
-static size_t one_more(void *context)
-{
-    feeding *f = context;
-
-    f->ready += f->ready < f->count;
-    return f->ready;
-}
-
-static rr_status fed_swap(rr_store *store, rr_swap *swaps, size_t count, rr_arena *arena, rr_error *error)
-{
-    feeding f = {0, count};
-
-    return rr_store_redis_ops.swap_fed(store, swaps, count, one_more, &f, arena, error);
-}
-
-/* Each swap is made while the one before it is under way. */
-static int open_fed(void **state)
-{
-    static rr_store_ops ops;
-    int failed = open_redis(state);
-
-    if (failed == 0) {
-        ops = rr_store_redis_ops;
-        ops.swap = fed_swap;
-        ((world *)*state)->ops = &ops;
-    }
-    return failed;
-}
-
 static int close_world(void **state)
 {
     world *w = *state;
@@ -1578,6 +1545,5 @@ int main(void)
         print_message("redis-server is not installed: its store is not tested\n");
         return failed != 0 ? failed : 77;
     }
-    failed += cmocka_run_group_tests_name("redis, fed one by one", any_store, open_fed, close_redis);
     return failed + cmocka_run_group_tests_name("redis", redis_store, open_redis, close_redis);
 }

@@ -62,9 +62,6 @@ const char *rr_sim_fault_word(rr_sim_fault fault);
       (store, reads, count, arena, error))                                                                            \
     X(store, swap, (rr_store * store, rr_swap * swaps, size_t count, rr_arena * arena, rr_error * error),             \
       (store, swaps, count, arena, error))                                                                            \
-    X(store, swap_fed, (rr_store * store, rr_swap * swaps, size_t most, size_t (*more)(void *context), void *context, \
-                        rr_arena *arena, rr_error *error),                                                            \
-      (store, swaps, most, more, context, arena, error))                                                              \
     X(store, confirm, (rr_store * store, rr_error * error), (store, error))                                           \
     X(store, log_read, (rr_store * store, rr_slice key, const char *drainer, int idle_ms, size_t most,                \
                         rr_arena *arena, rr_log_entry **entries, size_t *count, rr_error *error),                     \

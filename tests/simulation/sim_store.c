@@ -458,18 +458,6 @@ static rr_status do_store_swap(rr_store *store, rr_swap *swaps, size_t count, rr
     return rr_fail(error, RR_UNAVAILABLE, "simulated store: timed out");
 }
 
-static rr_status do_store_swap_fed(rr_store *store, rr_swap *swaps, size_t most, size_t (*more)(void *context),
-                                   void *context, rr_arena *arena, rr_error *error)
-{
-    size_t count = 0, ready;
-
-    while ((ready = more(context)) != count) {
-        count = ready;
-    }
-    RR_MUST(count <= most);
-    return count == 0 ? RR_OK : do_store_swap(store, swaps, count, arena, error);
-}
-
 static rr_status do_store_confirm(rr_store *store, rr_error *error)
 {
     rr_status status = away(store, error);

@@ -200,12 +200,6 @@ typedef struct rr_store_ops {
     rr_status (*read_parts)(rr_store *store, rr_parts_read *reads, size_t count, rr_arena *arena, rr_error *error);
     rr_status (*swap)(rr_store *store, rr_swap *swaps, size_t count, rr_arena *arena, rr_error *error);
 
-    /* The same for swaps that are made while the store is at work on those before them: `more` says how many of `swaps`
-     * are ready by now, at most `most`; the same number again: that is all. Each unit once. All that were ready have an
-     * answer. NULL: to this store it is all one, and `swap` is called. */
-    rr_status (*swap_fed)(rr_store *store, rr_swap *swaps, size_t most, size_t (*more)(void *context), void *context,
-                          rr_arena *arena, rr_error *error);
-
     /* OK: all that the store held when this was called is on `wait_replicas` of its replicas, whoever wrote it; at once
      * where none are waited for. UNAVAILABLE: too few have confirmed it in time. A swap ends with the same: where that
      * fails the call is UNAVAILABLE although its swaps are answered. What was seen by other ops has no such end. */
