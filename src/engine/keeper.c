@@ -361,7 +361,7 @@ static rr_status see_replaced(const live *l, size_t k, const rr_checkpoint *c, b
     rr_status status;
 
     *replaced = false;
-    if (c->digest_of == 0 || (l->reached[k].incarnation[0] != '\0' && !l->reached[k].doubted)) {
+    if (c->digest_of == 0 || (l->reached[k].looked && !l->reached[k].doubted)) {
         return RR_OK;
     }
     status = source->ops->replay(source->source, c->digest_of, c->digest_of, take_digest, &check, error);
@@ -429,7 +429,7 @@ static rr_status keep_checkpoint(live *l, size_t k, rr_error *error)
         now.digest = reach->digest;
     }
     reach->doubted = false;
-    snprintf(reach->incarnation, sizeof reach->incarnation, "%s", l->incarnation);
+    reach->looked = true;
     status = say_finding(l, k, finding, &before, &now, error);
     if (status == RR_OK) {
         status = write_checkpoint(l, k, held, &now, &done, error);

@@ -17,11 +17,11 @@ typedef struct rr_live_reach {
     bool untold;       /* ... and the alert of that could not be stored yet */
     int64_t since_us;  /* what was stored before was never meant for us */
     int64_t repair_after_us; /* a repair that failed rests until then */
+    bool looked;       /* since the start the message at the floor was compared with its digest */
     bool doubted;      /* it delivered for the first time what was done already: is it still the same? */
     bool away;         /* queue or store did not answer at the last tick */
     bool halted;       /* it was rolled back or made anew: nothing more is taken from it */
     rr_checkpoint checkpoint;
-    char incarnation[128];
 } rr_live_reach;
 
 /* One batch on its way. */
@@ -30,7 +30,8 @@ typedef struct rr_live_slot {
     rr_delivery *deliveries;
     rr_item *items;
     rr_record *records;
-    rr_arena arena; /* records, values, sentences */
+    int64_t told_us; /* when the queue last heard of them: their arrival, or that we are at work on them */
+    rr_arena arena;  /* records, values, sentences */
     rr_status status;
     rr_error error;
     bool left; /* it is time to leave, and it is not done */
@@ -52,7 +53,7 @@ typedef struct live {
     atomic_int down;        /* how many servers are away */
     atomic_ulong outages;
     atomic_bool leaving;
-    rr_live_slot *admitted; /* waits for the one in flight to end */
+    rr_live_slot *admitted; /* the one behind the one that is awaited or ended */
     atomic_bool moved; /* another generation of the prefix is in force: nothing more is acknowledged here */
     rr_arena note_arena; /* of whoever uses the store at the moment */
     char drainer[64];

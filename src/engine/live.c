@@ -223,22 +223,28 @@ static void hand_over(live *l, rr_live_slot *slot)
 }
 
 /* Tells the queue that we are still at work on these, where it takes long. */
-static void signal_progress(live *l, const rr_live_slot *slot, int64_t *told_us)
+static void tell_progress(live *l, rr_live_slot *slot)
 {
     const rr_live_source *source = &l->options->sources[slot->source];
-
-    int64_t since_us = l->options->now_us() - *told_us;
+    int64_t now_us = l->options->now_us(), since_us = now_us - slot->told_us;
 
     if (since_us > PROGRESS_US || since_us < 0) {
         source->ops->progress(source->source, slot->deliveries, slot->count, NULL);
-        *told_us = l->options->now_us();
+        slot->told_us = now_us;
     }
 }
 
-static void await_worker(live *l, const rr_live_slot *slot)
+/* Both that are on their way: this one, and the one behind it. */
+static void signal_progress(live *l, rr_live_slot *slot)
 {
-    int64_t told_us = l->options->now_us(), also_told_us = told_us;
+    tell_progress(l, slot);
+    if (l->admitted != NULL) {
+        tell_progress(l, l->admitted);
+    }
+}
 
+static void await_worker(live *l, rr_live_slot *slot)
+{
     if (!l->working) {
         return;
     }
@@ -251,10 +257,7 @@ static void await_worker(live *l, const rr_live_slot *slot)
         pthread_cond_timedwait(&l->work_done, &l->lock, &until);
         if (l->work != NULL) {
             pthread_mutex_unlock(&l->lock);
-            signal_progress(l, slot, &told_us);
-            if (l->admitted != NULL) {
-                signal_progress(l, l->admitted, &also_told_us);
-            }
+            signal_progress(l, slot);
             pthread_mutex_lock(&l->lock);
         }
     }
@@ -311,7 +314,6 @@ static size_t publish(live *l, const rr_live_source *source, rr_publication *let
 static rr_status store_dead_letters(live *l, rr_live_slot *slot, rr_error *error)
 {
     const rr_live_source *source = &l->options->sources[slot->source];
-    int64_t told_us = l->options->now_us();
     int pause = PAUSE_MIN_MS;
     bool down = false;
     size_t due = 0;
@@ -326,7 +328,7 @@ static rr_status store_dead_letters(live *l, rr_live_slot *slot, rr_error *error
             break;
         }
         outage(l, &down, "the dead letters' stream", error);
-        signal_progress(l, slot, &told_us);
+        signal_progress(l, slot);
         if (!wait_out(l, &pause)) {
             slot->left = true;
             break;
@@ -338,11 +340,20 @@ static rr_status store_dead_letters(live *l, rr_live_slot *slot, rr_error *error
     return RR_OK;
 }
 
-static void note_reached(rr_live_reach *reach, const rr_delivery *delivery)
+static void note_reached(rr_live_reach *reach, const rr_delivery *deliveries, size_t count)
 {
-    reach->sequence = delivery->stream_sequence;
-    reach->time_us = delivery->stored_at_us;
-    reach->digest = rr_checkpoint_digest(delivery->payload);
+    const rr_delivery *newest = NULL;
+
+    for (size_t k = 0; k < count; k++) {
+        if (deliveries[k].stream_sequence > (newest == NULL ? reach->sequence : newest->stream_sequence)) {
+            newest = &deliveries[k];
+        }
+    }
+    if (newest != NULL) {
+        reach->sequence = newest->stream_sequence;
+        reach->time_us = newest->stored_at_us;
+        reach->digest = rr_checkpoint_digest(newest->payload);
+    }
 }
 
 /* Acknowledges what is settled; lets go of what is stuck. */
@@ -371,32 +382,42 @@ static rr_status settle(live *l, rr_live_slot *slot, rr_error *error)
     if (done == 0) {
         return RR_OK;
     }
-    for (size_t k = 0; k < done; k++) {
-        if (slot->deliveries[k].stream_sequence > l->reached[slot->source].sequence) {
-            note_reached(&l->reached[slot->source], &slot->deliveries[k]);
-        }
-    }
+    note_reached(&l->reached[slot->source], slot->deliveries, done);
     return source->ops->ack(source->source, slot->deliveries, done, error);
 }
 
-/* Waits for the batch that is with the worker, and ends it. */
-static rr_status collect(live *l, rr_error *error)
+/* Waits for the batch that is with the worker. NULL: none is. */
+static rr_live_slot *await(live *l)
 {
     rr_live_slot *slot = l->in_flight;
+
+    if (slot != NULL) {
+        await_worker(l, slot);
+        l->in_flight = NULL;
+    }
+    return slot;
+}
+
+static bool is_decided(const rr_live_slot *slot)
+{
+    return slot->status == RR_OK && !slot->left;
+}
+
+/* What follows the decision of a batch. NULL is fine. */
+static rr_status end(live *l, rr_live_slot *slot, rr_error *error)
+{
     const rr_live_source *source;
     rr_status status;
 
     if (slot == NULL) {
         return RR_OK;
     }
-    await_worker(l, slot);
-    l->in_flight = NULL;
     source = &l->options->sources[slot->source];
     status = slot->status;
     if (status != RR_OK) {
         *error = slot->error;
     }
-    if (status == RR_OK && !slot->left) {
+    if (is_decided(slot)) {
         status = store_dead_letters(l, slot, error);
     }
     if (status == RR_OK && !slot->left) {
@@ -410,7 +431,9 @@ static rr_status collect(live *l, rr_error *error)
 static rr_status admit_all(live *l, rr_live_slot *slot, rr_error *error)
 {
     const rr_live_source *source = &l->options->sources[slot->source];
+    int64_t now_us = l->options->now_us();
 
+    slot->told_us = now_us;
     rr_arena_reset(&slot->arena);
     l->totals->deliveries += slot->count;
     for (size_t k = 0; k < slot->count; k++) {
@@ -418,8 +441,7 @@ static rr_status admit_all(live *l, rr_live_slot *slot, rr_error *error)
         l->reached[slot->source].doubted |=
             slot->deliveries[k].times_delivered <= 1 &&
             slot->deliveries[k].stream_sequence <= l->reached[slot->source].checkpoint.floor;
-        if (!rr_admit_delivery(source, &slot->deliveries[k], l->options->now_us(), &slot->arena, &slot->items[k],
-                               &slot->records[k])) {
+        if (!rr_admit_delivery(source, &slot->deliveries[k], now_us, &slot->arena, &slot->items[k], &slot->records[k])) {
             source->ops->release(source->source, slot->deliveries, slot->count, false);
             return no_memory(error);
         }
@@ -427,25 +449,40 @@ static rr_status admit_all(live *l, rr_live_slot *slot, rr_error *error)
     return RR_OK;
 }
 
-/* Decodes what was fetched while the batch before it is decided; then that one is ended, and this one handed over. */
+/* Waits for the batch that is with the worker, and ends it. */
+static rr_status collect(live *l, rr_error *error)
+{
+    return end(l, await(l), error);
+}
+
+/* Decodes what was fetched while the batch before it is decided. That one is ended while this one is with the worker; but
+ * where there is no worker, before it: nothing that the store is asked may lie between an effect and its acknowledgement,
+ * since it may tell that the effect is gone. */
 static rr_status take_batch(live *l, rr_live_slot *slot, rr_error *error)
 {
     const rr_live_source *source = &l->options->sources[slot->source];
-    rr_status admitted = admit_all(l, slot, error), status;
+    rr_status status = admit_all(l, slot, error);
+    rr_live_slot *before;
 
-    l->admitted = admitted == RR_OK ? slot : NULL;
-    status = collect(l, error);
-    l->admitted = NULL;
-
-    if (admitted != RR_OK) {
-        return admitted;
-    }
-    if (status != RR_OK || stopping(l)) {
-        source->ops->release(source->source, slot->deliveries, slot->count, true);
+    if (status != RR_OK) {
         return status;
     }
-    hand_over(l, slot);
-    return RR_OK;
+    l->admitted = slot;
+    before = await(l);
+    if (l->working && (before == NULL || is_decided(before)) && !stopping(l)) {
+        hand_over(l, slot);
+    }
+    status = end(l, before, error);
+    l->admitted = NULL;
+    if (l->in_flight == slot) {
+        return status;
+    }
+    if (status == RR_OK && !stopping(l)) {
+        hand_over(l, slot);
+    } else {
+        source->ops->release(source->source, slot->deliveries, slot->count, true);
+    }
+    return status;
 }
 
 /* ---- alerts, from a thread of their own ---- */
