@@ -261,9 +261,14 @@ rr_status rr_batch_begin_rest(rr_batch *batch, rr_item *items, size_t count, rr_
 
 /* ---- one unit ---- */
 
-static void settle_unit(rr_batch *batch, unit *u)
+/* now: what is stored of the unit. The cache learns it here and nowhere else, so that a value is copied once; what may be
+ * another one by now was taken out before. */
+static void settle_unit(rr_batch *batch, unit *u, rr_slice now)
 {
     u->state = UNIT_DONE;
+    if (u->looked || now.data != u->value.data) {
+        remember(batch, u, now);
+    }
     for (size_t k = u->first_item; k != SIZE_MAX; k = batch->items[k].next) {
         batch->items[k].settled = true;
     }
@@ -290,7 +295,7 @@ static rr_status open_unit(rr_batch *batch, unit *u, rr_error *error)
 
     if (u->attempted && u->unanswered && rr_slice_equal(rr_value_token(u->value), (rr_slice){u->token, RR_TOKEN_LEN})) {
         batch->counts.won++;
-        settle_unit(batch, u); /* the token is ours: it was won */
+        settle_unit(batch, u, u->value); /* the token is ours: it was won */
         return RR_OK;
     }
     u->unanswered = false;
@@ -422,7 +427,6 @@ static rr_status load_round(rr_batch *batch, rr_error *error)
     for (size_t k = 0; k < count && status == RR_OK; k++) {
         which[k]->value = loads[k].value;
         learn(batch, loads[k].value.len != 0);
-        remember(batch, which[k], loads[k].value);
         if (loads[k].error.status != RR_OK) {
             give_up(batch, which[k], &loads[k].error);
         } else {
@@ -710,16 +714,13 @@ static void take_answer(rr_batch *batch, unit *u, rr_swap *swap)
         batch->counts.won++;
         batch->logged += swap->entry_count;
         batch->counts.suppressed += u->suppressed;
-        if (swap->value.len != 0) {
-            remember(batch, u, swap->value);
-        }
-        settle_unit(batch, u);
+        settle_unit(batch, u, swap->value.len != 0 ? swap->value : u->value);
         break;
     case RR_SWAP_LOST:
         batch->counts.lost++;
         u->guessed = false;
         u->value = rr_arena_copy(&batch->arena, swap->current);
-        remember(batch, u, u->value);
+        u->looked = true;
         u->all_parts = false;
         u->state = UNIT_OPEN;
         if (++u->lost > PATIENCE) {
@@ -736,6 +737,7 @@ static void take_answer(rr_batch *batch, unit *u, rr_swap *swap)
             break;
         }
         u->unanswered = u->grew;
+        remember(batch, u, (rr_slice){NULL, 0});
         u->all_parts = false;
         u->state = UNIT_LOAD;
         break;
@@ -778,7 +780,7 @@ static rr_status swap_round(rr_batch *batch, int64_t now_us, rr_error *error)
         } else if (u->guessed) {
             u->state = UNIT_LOAD; /* no swap will tell whether it is absent */
         } else if (!failed) {
-            settle_unit(batch, u);
+            settle_unit(batch, u, u->value);
         }
     }
     if (failed) {
