@@ -15,7 +15,7 @@
 #include "redis_library.h"
 #include "redis_resp.h"
 
-enum { OLDEST_MAJOR = 7 };
+enum { OLDEST_MAJOR = 7, ANSWER_LEAST = 4 /* ":1\r\n" */ };
 
 static int64_t now_ms(void)
 {
@@ -75,6 +75,19 @@ static rr_status wait_for(rr_link *link, short events, rr_error *error)
     return rr_link_fail(link, RR_UNAVAILABLE, error, "%s", strerror(errno));
 }
 
+/* Not woken for each answer of many: all of them together have at least so many bytes, in front of which a part of the
+ * first may have come. */
+static rr_status wait_for_answers(rr_link *link, rr_error *error)
+{
+    int bytes = link->awaited == 0 ? 1 : (int)(link->awaited - 1) * ANSWER_LEAST + 1;
+
+    if (bytes != link->wakes_at) {
+        setsockopt(link->context->fd, SOL_SOCKET, SO_RCVLOWAT, &bytes, sizeof bytes);
+        link->wakes_at = bytes;
+    }
+    return wait_for(link, POLLIN, error);
+}
+
 static rr_status send_all(rr_link *link, rr_slice bytes, rr_error *error)
 {
     while (bytes.len != 0) {
@@ -108,7 +121,7 @@ static rr_status feed(rr_link *link, rr_error *error)
         return rr_link_fail(link, RR_UNAVAILABLE, error, "the server closed the connection");
     }
     if (errno == EAGAIN) {
-        return wait_for(link, POLLIN, error);
+        return wait_for_answers(link, error);
     }
     return errno == EINTR
                ? RR_OK
@@ -331,10 +344,12 @@ static rr_status greet(rr_link *link, rr_error *error)
     return status == RR_OK ? load_functions(link, error) : status;
 }
 
-static void tune(redisContext *context)
+static void tune(rr_link *link)
 {
+    redisContext *context = link->context;
     int on = 1;
 
+    link->wakes_at = 1;
     context->reader->maxbuf = 0; /* keep the buffer between batches */
     if (context->connection_type == REDIS_CONN_TCP) {
         setsockopt(context->fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
@@ -358,7 +373,7 @@ static rr_status connect_link(rr_link *link, rr_error *error)
         snprintf(why, sizeof why, "%s", link->context->errstr);
         return rr_link_fail(link, RR_UNAVAILABLE, error, "cannot connect: %s", why);
     }
-    tune(link->context);
+    tune(link);
     return greet(link, error);
 }
 
@@ -488,6 +503,7 @@ static rr_status ask_round(asking *at, rr_flight *flights, size_t count, rr_erro
 {
     rr_status status = send_flights(at, flights, count, error);
 
+    at->link->awaited = at->again ? at->missed : count;
     for (size_t i = 0; status == RR_OK && i < count; i++) {
         redisReply *reply;
 
@@ -496,10 +512,12 @@ static rr_status ask_round(asking *at, rr_flight *flights, size_t count, rr_erro
         }
         status = receive(at->link, &reply, error);
         if (status == RR_OK) {
+            at->link->awaited--;
             status = take_reply(at, &flights[i], reply, error);
             freeReplyObject(reply);
         }
     }
+    at->link->awaited = 0;
     return status;
 }
 

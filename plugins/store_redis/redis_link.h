@@ -29,6 +29,8 @@ typedef struct rr_link {
     int64_t deadline_ms;   /* of the op at work, by the monotonic clock */
     rr_buf out;            /* commands of the op at work */
     rr_link_functions functions;
+    size_t awaited;        /* answers of the round at work that have not come; 0: not counted */
+    int wakes_at;          /* bytes that have to be there before a wait for them ends */
     char in[65536];
 } rr_link;
 
