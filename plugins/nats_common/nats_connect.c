@@ -18,7 +18,7 @@ enum {
     RECONNECT_BUFFER = 16 * 1024 * 1024,
     KEY_LEN = 56, /* of a public nkey */
     SEED_LEN = 58,
-    KEY_FILE_MAX = 1024,
+    KEY_FILE_MAX = 64 * 1024,
     SERVERS_MAX = 16,
     HINT_MAX = 320,
     NONCES = 4, /* that are signed before a key counts as not accepted */
@@ -58,7 +58,6 @@ static void put_place(char *place, size_t room, const char *url)
 static void drop(rr_nats *nats)
 {
     if (atomic_fetch_sub(&nats->users, 1) == 1) {
-        natsStatistics_Destroy(nats->counts);
         free(nats);
     }
 }
@@ -85,41 +84,65 @@ static void on_error(natsConnection *connection, natsSubscription *subscription,
     (void)closure;
 }
 
-/* The first word of the file that begins with `letter` and has the length; false: none, or no such file. */
-static bool read_key(const char *path, char letter, size_t len, char *key)
+/* The first word of the file that begins so and has that length (0: any that there is room for); false: none, or no such
+ * file. */
+static bool read_word(const char *path, const char *begin, size_t len, char *word, size_t room)
 {
-    char text[KEY_FILE_MAX + 1], *rest = NULL;
-    FILE *file = fopen(path, "r");
-    size_t got;
+    char *text = malloc(KEY_FILE_MAX + 1), *rest = NULL;
+    FILE *file = text == NULL ? NULL : fopen(path, "r");
     bool found = false;
 
-    if (file == NULL) {
-        return false;
-    }
-    got = fread(text, 1, KEY_FILE_MAX, file);
-    fclose(file);
-    text[got] = '\0';
-    for (char *word = strtok_r(text, " \t\r\n", &rest); word != NULL && !found; word = strtok_r(NULL, " \t\r\n", &rest)) {
-        found = word[0] == letter && strlen(word) == len;
-        if (found) {
-            memcpy(key, word, len + 1);
+    if (file != NULL) {
+        text[fread(text, 1, KEY_FILE_MAX, file)] = '\0';
+        fclose(file);
+        for (char *at = strtok_r(text, " \t\r\n", &rest); at != NULL && !found; at = strtok_r(NULL, " \t\r\n", &rest)) {
+            found = strncmp(at, begin, strlen(begin)) == 0 && (len == 0 ? strlen(at) < room : strlen(at) == len);
+            if (found) {
+                memcpy(word, at, strlen(at) + 1);
+            }
         }
+        explicit_bzero(text, KEY_FILE_MAX + 1);
     }
-    explicit_bzero(text, sizeof text);
+    free(text);
     return found;
 }
 
-static natsStatus sign(char **text, unsigned char **signature, int *len, const char *nonce, void *closure)
+static bool read_seed(const char *path, char seed[SEED_LEN + 1])
+{
+    return read_word(path, "S", SEED_LEN, seed, SEED_LEN + 1);
+}
+
+natsStatus rr_nats_sign(const char *path, const char *nonce, unsigned char **signature, int *len)
 {
     char seed[SEED_LEN + 1];
     natsStatus status;
 
-    if (!read_key(closure, 'S', SEED_LEN, seed)) {
-        *text = strdup("the file with the nkey seed can no longer be read");
-        return NATS_ERR;
+    if (!read_seed(path, seed)) {
+        return NATS_NOT_FOUND;
     }
     status = nats_Sign(seed, nonce, signature, len);
     explicit_bzero(seed, sizeof seed);
+    return status;
+}
+
+bool rr_nats_public_key(const char *path, char *key)
+{
+    return read_word(path, "U", KEY_LEN, key, RR_NATS_WHO_MAX);
+}
+
+bool rr_nats_user_jwt(const char *path, char *jwt)
+{
+    return read_word(path, "eyJ", 0, jwt, RR_NATS_WHO_MAX);
+}
+
+static natsStatus sign(char **text, unsigned char **signature, int *len, const char *nonce, void *closure)
+{
+    natsStatus status = rr_nats_sign(closure, nonce, signature, len);
+
+    if (status == NATS_NOT_FOUND) {
+        *text = strdup("the file with the nkey seed can no longer be read");
+        return NATS_ERR;
+    }
     return status;
 }
 
@@ -151,7 +174,7 @@ static rr_status check_seed(const char *path, rr_error *error)
     int len = 0;
     natsStatus status;
 
-    if (!read_key(path, 'S', SEED_LEN, seed)) {
+    if (!read_seed(path, seed)) {
         return rr_fail(error, RR_CONFIG, "nkey %s: it holds no seed (a line SU...)", path);
     }
     status = nats_Sign(seed, "nonce", &signature, &len);
@@ -162,14 +185,14 @@ static rr_status check_seed(const char *path, rr_error *error)
 
 static rr_status set_nkey(natsOptions *to, const char *path, rr_error *error)
 {
-    char key[KEY_LEN + 1];
+    char key[RR_NATS_WHO_MAX];
     rr_status status = check_file("nkey", path, error);
 
     status = status == RR_OK ? check_seed(path, error) : status;
     if (status != RR_OK) {
         return status;
     }
-    if (!read_key(path, 'U', KEY_LEN, key)) {
+    if (!rr_nats_public_key(path, key)) {
         return rr_fail(error, RR_CONFIG, "nkey %s: the public key (a line U...) is missing beside the seed; "
                        "add it: nk -inkey %s -pubout >> %s", path, path, path);
     }
@@ -260,7 +283,7 @@ static natsStatus set_manner(natsOptions *to, const rr_nats_options *options, rr
     RR_SET(natsOptions_SetMaxReconnect(to, -1));
     RR_SET(natsOptions_SetReconnectWait(to, RECONNECT_WAIT_MS));
     RR_SET(natsOptions_SetReconnectJitter(to, 0, 0));
-    RR_SET(natsOptions_SetReconnectBufSize(to, options->strict ? 0 : RECONNECT_BUFFER));
+    RR_SET(natsOptions_SetReconnectBufSize(to, RECONNECT_BUFFER));
     RR_SET(natsOptions_SetPingInterval(to, PING_EVERY_MS));
     RR_SET(natsOptions_SetMaxPingsOut(to, PINGS_UNANSWERED));
     RR_SET(natsOptions_SetIOBufSize(to, IO_BUFFER));
@@ -345,7 +368,7 @@ rr_status rr_nats_open(const rr_nats_options *options, rr_nats **nats, rr_error 
 
     *nats = NULL;
     error = error == NULL ? &local : error;
-    if (made == NULL || natsOptions_Create(&to) != NATS_OK || natsStatistics_Create(&made->counts) != NATS_OK) {
+    if (made == NULL || natsOptions_Create(&to) != NATS_OK) {
         natsOptions_Destroy(to);
         free(made);
         return rr_fail(error, RR_MEMORY, "no memory for a connection to NATS");
@@ -359,7 +382,6 @@ rr_status rr_nats_open(const rr_nats_options *options, rr_nats **nats, rr_error 
     pthread_once(&opened, end_library_at_exit);
     natsOptions_Destroy(to);
     if (status != RR_OK) {
-        natsStatistics_Destroy(made->counts);
         free(made);
         return status;
     }
@@ -413,16 +435,6 @@ bool rr_nats_connected(const rr_nats *nats)
     return natsConnection_Status(nats->connection) == NATS_CONN_STATUS_CONNECTED;
 }
 
-uint64_t rr_nats_reconnects(const rr_nats *nats)
-{
-    uint64_t reconnects = 0;
-
-    /* Counted by cnats before it says that it is connected; its callback comes later. */
-    natsConnection_GetStats(nats->connection, nats->counts);
-    natsStatistics_GetCounts(nats->counts, NULL, NULL, NULL, NULL, &reconnects);
-    return reconnects;
-}
-
 bool rr_nats_gave_up(const rr_nats *nats)
 {
     return natsConnection_IsClosed(nats->connection);
@@ -464,7 +476,7 @@ rr_status rr_nats_status(natsStatus status)
     }
 }
 
-static bool is_secure(const rr_nats_options *options)
+bool rr_nats_is_secure(const rr_nats_options *options)
 {
     return options->tls_ca_file != NULL || options->tls_cert_file != NULL ||
            (options->url != NULL && strstr(options->url, "tls://") != NULL);
@@ -517,7 +529,7 @@ static void put_hint(char *hint, const rr_nats *nats, natsStatus status, const c
         snprintf(hint, HINT_MAX, "; the server has no TLS: the URL is to begin with nats://, without 'tls'");
     } else if (status == NATS_SSL_ERROR) {
         put_hint_of_server(hint, options, text);
-    } else if (nats->connection == NULL && is_secure(options) && was_cut(status, text)) {
+    } else if (nats->connection == NULL && rr_nats_is_secure(options) && was_cut(status, text)) {
         put_hint_of_certificate(hint, options);
     }
 }

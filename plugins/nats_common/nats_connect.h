@@ -24,13 +24,11 @@ typedef struct rr_nats_options {
     const char *tls_ca_file, *tls_cert_file, *tls_key_file;
     int timeout_ms; /* to connect, and of a write; 0: 5000 */
     bool patient;   /* open: go on trying in the background where no server can be reached */
-    bool strict;    /* what is published while there is no connection fails, and is not kept for the next one */
 } rr_nats_options;
 
 typedef struct rr_nats {
     rr_nats_options options; /* texts are the caller's */
     natsConnection *connection;
-    natsStatistics *counts;
     natsSubscription **retired; /* unsubscribed, to be freed with the connection */
     size_t retired_count;
     atomic_int users;       /* whoever opened it, and cnats until its last callback */
@@ -57,9 +55,6 @@ void rr_nats_close(rr_nats *nats);
 
 bool rr_nats_connected(const rr_nats *nats);
 
-/* How often it connected again: what was asked for on an earlier connection is void. */
-uint64_t rr_nats_reconnects(const rr_nats *nats);
-
 /* Closed for good: cnats gave up, as it does when it was turned away twice. Open a new one. */
 bool rr_nats_gave_up(const rr_nats *nats);
 
@@ -74,6 +69,17 @@ rr_status rr_nats_fail_unconnected(const rr_nats *nats, const char *what, rr_err
 
 /* The same for JetStream, where the server gave a code of its own (0: none). */
 rr_status rr_nats_js_fail(const rr_nats *nats, natsStatus status, int code, const char *what, rr_error *error);
+
+/* Whether the options ask for TLS. */
+bool rr_nats_is_secure(const rr_nats_options *options);
+
+/* What the files of keys hold: the public key beside a seed, the JWT of credentials (rr_nats_options); false: nothing
+ * such. To sign: NATS_NOT_FOUND where there is no seed; the caller frees *signature. key, jwt:
+ * RR_NATS_WHO_MAX bytes. */
+enum { RR_NATS_WHO_MAX = 8 * 1024 };
+bool rr_nats_public_key(const char *path, char *key);
+bool rr_nats_user_jwt(const char *path, char *jwt);
+natsStatus rr_nats_sign(const char *path, const char *nonce, unsigned char **signature, int *len);
 
 /* A clock that only goes forward, in milliseconds. */
 int64_t rr_nats_now_ms(void);

@@ -4,7 +4,7 @@
 #define RR_JS_INTERNAL_H
 
 #include "js_acks.h"
-#include "nats_connect.h"
+#include "nats_feed.h"
 #include "source_jetstream.h"
 
 enum {
@@ -24,7 +24,7 @@ struct rr_source {
     rr_error failed; /* CONFIG: does not come back by itself */
 
     /* Pulls. All deliveries and status messages come to `inbox`.*; a pull's reply subject ends with its number. */
-    natsSubscription *sub;
+    rr_feed feed;
     char inbox[128], pull_subject[2 * RR_JS_NAME_MAX + 64];
     uint64_t pull_number;
     uint64_t void_below;  /* pulls with a lower number are void */
@@ -34,7 +34,6 @@ struct rr_source {
     int64_t pause_to_ms;  /* no new pull until then */
     bool bound;           /* subscribed, and the consumer is known to be there */
     bool leaving;         /* no interest any more */
-    uint64_t reconnects;  /* the connection for which it is */
     int64_t revive_at_ms; /* not before that: open a new connection */
     int64_t ask_ms; /* how long an answer about the consumer is waited for; longer after each that did not come */
 
@@ -83,11 +82,10 @@ void rr_js_disconnect(rr_source *source);
 rr_status rr_js_unavailable(const rr_source *source, rr_error *error);
 
 /* js_pull.c */
-/* Bound, and on the connection that it was bound on. */
+/* Subscribed on a connection that stands, and the consumer is there. */
 bool rr_js_in_step(const rr_source *source);
 rr_status rr_js_fetch(rr_source *source, rr_delivery *deliveries, size_t most, size_t *count, int wait_ms,
                       rr_error *error);
-void rr_js_drop_subscription(rr_source *source);
 
 /* Subscribes to a fresh inbox without limits on what may wait in it. inbox: 128 bytes. */
 rr_status rr_js_subscribe(rr_source *source, natsSubscription **sub, char *inbox, rr_error *error);
@@ -95,8 +93,8 @@ rr_status rr_js_subscribe(rr_source *source, natsSubscription **sub, char *inbox
 /* js_settle.c: after a bind or a reconnect under `ack: all`, and while there is a debt. */
 rr_status rr_js_settle(rr_source *source, const jsConsumerInfo *info, rr_error *error);
 
-/* The numbers of the message's reply subject, as a delivery; false: not a delivery. */
-bool rr_js_delivery(natsMsg *message, rr_reply *reply, rr_slice *head, rr_delivery *delivery);
+/* What the message's reply subject says of it, as a delivery; false: not a delivery. */
+bool rr_js_delivery(const rr_feed_message *message, rr_reply *reply, rr_slice *head, rr_delivery *delivery);
 
 /* js_publish.c, js_replay.c */
 rr_status rr_js_publish(rr_source *source, rr_publication *publications, size_t count, rr_error *error);

@@ -57,20 +57,9 @@ rr_status rr_js_subscribe(rr_source *source, natsSubscription **sub, char *inbox
     return status == NATS_OK ? RR_OK : rr_nats_fail(source->nats, status, "subscribe", error);
 }
 
-void rr_js_drop_subscription(rr_source *source)
-{
-    if (source->sub != NULL) {
-        rr_nats_retire(source->nats, source->sub);
-        source->sub = NULL;
-    }
-    source->bound = false;
-    source->owed = 0;
-}
-
 bool rr_js_in_step(const rr_source *source)
 {
-    return source->nats != NULL && source->bound && !source->leaving && rr_nats_connected(source->nats)
-           && source->reconnects == rr_nats_reconnects(source->nats);
+    return source->nats != NULL && source->bound && !source->leaving && source->feed.open;
 }
 
 /* Asks for the consumer. Where the way there is slow no answer would ever be in time for a fetch: so each time that none
@@ -87,19 +76,36 @@ static rr_status ask_in_time(rr_source *source, int64_t deadline_ms, jsConsumerI
     return status;
 }
 
-/* Subscribed, and the consumer is there. Under `ack: all` a new subscription, since what the old one still holds was
- * counted by another connection. */
+static rr_status subscribe(rr_source *source, rr_error *error)
+{
+    natsInbox *fresh = NULL;
+    char subject[136];
+    natsStatus status = natsInbox_Create(&fresh);
+
+    if (status != NATS_OK) {
+        return rr_nats_fail(source->nats, status, "subscribe", error);
+    }
+    snprintf(source->inbox, sizeof source->inbox, "%s", fresh);
+    natsInbox_Destroy(fresh);
+    snprintf(subject, sizeof subject, "%s.*", source->inbox);
+    rr_feed_subscribe(&source->feed, subject);
+    source->leaving = false;
+    return RR_OK;
+}
+
+/* Subscribed, and the consumer is there. Under `ack: all` what still waits is dropped, since it was counted by another
+ * connection. */
 static rr_status bind_again(rr_source *source, int64_t deadline_ms, rr_error *error)
 {
-    uint64_t reconnects = rr_nats_reconnects(source->nats);
-    bool fresh = source->sub == NULL || reconnects != source->reconnects;
+    bool fresh = !source->feed.open;
     jsConsumerInfo *info = NULL;
-    rr_status status = RR_OK;
+    rr_status status = fresh ? rr_feed_open(&source->feed, source->nats, error) : RR_OK;
 
-    if (source->sub == NULL || source->options.ack == RR_ACK_ALL || source->leaving) {
-        rr_js_drop_subscription(source);
-        source->leaving = false;
-        status = rr_js_subscribe(source, &source->sub, source->inbox, error);
+    if (status == RR_OK && source->options.ack == RR_ACK_ALL) {
+        rr_feed_drop(&source->feed);
+    }
+    if (status == RR_OK && (fresh || source->options.ack == RR_ACK_ALL || source->leaving)) {
+        status = subscribe(source, error);
     }
     if (status == RR_OK) {
         status = ask_in_time(source, deadline_ms, &info, error);
@@ -114,7 +120,6 @@ static rr_status bind_again(rr_source *source, int64_t deadline_ms, rr_error *er
     jsConsumerInfo_Destroy(info);
     if (status == RR_OK) {
         source->bound = true;
-        source->reconnects = reconnects;
         source->owed = 0;
         source->void_below = source->pull_number;
         source->heard_ms = rr_nats_now_ms();
@@ -155,11 +160,10 @@ static rr_status wait_connected(rr_source *source, int64_t deadline_ms, rr_error
 static rr_status settle_again(rr_source *source, int64_t deadline_ms, rr_error *error)
 {
     jsConsumerInfo *info = NULL;
-    uint64_t queued = 0;
     rr_status status;
 
     if (source->acks.debt == 0 || rr_nats_now_ms() < source->settled_ms + RESETTLE_MS
-        || (natsSubscription_QueuedMsgs(source->sub, &queued) == NATS_OK && queued > 0)) {
+        || source->feed.count > 0) {
         return RR_OK;
     }
     status = ask_in_time(source, deadline_ms, &info, error);
@@ -189,15 +193,15 @@ static rr_status get_ready(rr_source *source, int64_t deadline_ms, rr_error *err
 
 /* --- pulls --- */
 
-static natsStatus send_pull(rr_source *source)
+static void send_pull(rr_source *source)
 {
     char reply[160], request[128];
-    int len;
+    int inbox = snprintf(reply, sizeof reply, "%s.%llu", source->inbox, (unsigned long long)source->pull_number), len;
 
-    snprintf(reply, sizeof reply, "%s.%llu", source->inbox, (unsigned long long)source->pull_number);
     len = snprintf(request, sizeof request, "{\"batch\":%zu,\"expires\":%lld,\"idle_heartbeat\":%lld}",
                    source->options.batch, RR_JS_EXPIRES_MS * 1000000LL, RR_JS_HEARTBEAT_MS * 1000000LL);
-    return natsConnection_PublishRequest(source->nats->connection, source->pull_subject, reply, request, len);
+    rr_feed_publish(&source->feed, rr_slice_of(source->pull_subject), (rr_slice){reply, (size_t)inbox},
+                    (rr_slice){request, (size_t)len});
 }
 
 /* As many pulls outstanding as the options say. */
@@ -206,13 +210,15 @@ static void top_up(rr_source *source)
     size_t full = source->options.batch * source->options.pulls;
 
     if (!source->bound || source->failed.status != RR_OK || rr_nats_now_ms() < source->pause_to_ms
-        || !rr_nats_connected(source->nats)) {
+        || !source->feed.open) {
         return;
     }
-    while (source->owed + source->options.batch <= full && send_pull(source) == NATS_OK) {
+    while (source->owed + source->options.batch <= full) {
+        send_pull(source);
         source->pull_number++;
         source->owed += source->options.batch;
     }
+    rr_feed_send(&source->feed);
 }
 
 static void take_off(rr_source *source, size_t messages)
@@ -220,15 +226,23 @@ static void take_off(rr_source *source, size_t messages)
     source->owed -= messages < source->owed ? messages : source->owed;
 }
 
-/* A pull came to its end with that many messages not delivered. */
-static void end_pull(rr_source *source, natsMsg *status, uint64_t number)
+/* The digits in front. */
+static uint64_t number_of(rr_slice text)
 {
-    const char *text = NULL;
-    size_t left = source->options.batch;
+    uint64_t number = 0;
 
-    if (natsMsgHeader_Get(status, "Nats-Pending-Messages", &text) == NATS_OK) {
-        left = strtoull(text, NULL, 10);
+    for (size_t k = 0; k < text.len && text.data[k] >= '0' && text.data[k] <= '9'; k++) {
+        number = number * 10 + (uint64_t)(text.data[k] - '0');
     }
+    return number;
+}
+
+/* A pull came to its end with that many messages not delivered. */
+static void end_pull(rr_source *source, const rr_feed_message *status, uint64_t number)
+{
+    rr_slice text = rr_nats_header(status->headers, "Nats-Pending-Messages");
+    size_t left = text.len == 0 ? source->options.batch : number_of(text);
+
     if (number >= source->void_below) {
         take_off(source, left);
     }
@@ -246,11 +260,12 @@ static void turned_away(rr_source *source)
     source->pause_to_ms = rr_nats_now_ms() + PAUSE_MS;
 }
 
-static rr_status take_conflict(rr_source *source, natsMsg *message, uint64_t number, rr_error *error)
+static rr_status take_conflict(rr_source *source, const rr_feed_message *message, uint64_t number, rr_error *error)
 {
-    const char *why = "";
+    rr_slice text = rr_nats_status_text(message->headers);
+    char why[128];
 
-    natsMsgHeader_Get(message, "Description", &why);
+    snprintf(why, sizeof why, "%.*s", (int)text.len, text.data == NULL ? "" : text.data);
     if (strcasecmp(why, "Consumer Deleted") == 0) {
         return rr_js_gone(source, "the consumer is gone, and with it what was acknowledged: somebody deleted it; make "
                           "it again on purpose", error);
@@ -271,9 +286,9 @@ static rr_status take_conflict(rr_source *source, natsMsg *message, uint64_t num
 }
 
 /* An answer to our question whether the consumer is still there. */
-static rr_status take_answer(rr_source *source, natsMsg *message, rr_error *error)
+static rr_status take_answer(rr_source *source, const rr_feed_message *message, rr_error *error)
 {
-    uint64_t code = rr_js_json_number(rr_js_data(message), "err_code");
+    uint64_t code = rr_js_json_number(message->payload, "err_code");
 
     if (code == JSConsumerNotFoundErr || code == JSStreamNotFoundErr) {
         return rr_js_gone(source, code == JSStreamNotFoundErr ? "the stream is gone, and the consumer with it"
@@ -283,17 +298,16 @@ static rr_status take_answer(rr_source *source, natsMsg *message, rr_error *erro
     return RR_OK;
 }
 
-static rr_status take_status(rr_source *source, natsMsg *message, rr_error *error)
+static rr_status take_status(rr_source *source, const rr_feed_message *message, rr_error *error)
 {
-    const char *status = NULL, *subject = natsMsg_GetSubject(message), *suffix = strrchr(subject, '.');
-    uint64_t number = suffix == NULL ? 0 : strtoull(suffix + 1, NULL, 10);
-    int code;
+    size_t inbox = strlen(source->inbox) + 1;
+    uint64_t number = message->subject.len <= inbox
+                          ? 0
+                          : number_of((rr_slice){message->subject.data + inbox, message->subject.len - inbox});
 
-    if (natsMsgHeader_Get(message, "Status", &status) != NATS_OK) {
+    switch (rr_nats_status_of(message->headers)) {
+    case 0:
         return take_answer(source, message, error);
-    }
-    code = atoi(status);
-    switch (code) {
     case 100: /* heartbeat */
         return RR_OK;
     case 404:
@@ -302,7 +316,7 @@ static rr_status take_status(rr_source *source, natsMsg *message, rr_error *erro
         return RR_OK;
     case 409:
         return take_conflict(source, message, number, error);
-    default: /* 400 and what may yet be invented: must not become a busy loop */
+    default: /* 400, 503 (JetStream is not there, or not yet) and what may yet be invented: must not become a busy loop */
         turned_away(source);
         void_pulls(source);
         return RR_OK;
@@ -322,9 +336,11 @@ static rr_status look_at_silence(rr_source *source, rr_error *error)
         snprintf(subject, sizeof subject, "$JS.API.CONSUMER.INFO.%s.%s", source->options.stream,
                  source->options.consumer);
         snprintf(reply, sizeof reply, "%s.info", source->inbox);
-        natsConnection_PublishRequest(source->nats->connection, subject, reply, "", 0);
+        rr_feed_publish(&source->feed, rr_slice_of(subject), rr_slice_of(reply), (rr_slice){NULL, 0});
+        rr_feed_send(&source->feed);
     }
     if (now - source->heard_ms > DEAF_MS) {
+        rr_feed_close(&source->feed);
         return rr_fail(error, RR_UNAVAILABLE, "%s: connected, but nothing was heard for %lld s; trying again",
                        source->nats->place, (long long)((now - source->heard_ms) / 1000));
     }
@@ -333,19 +349,19 @@ static rr_status look_at_silence(rr_source *source, rr_error *error)
 
 /* --- deliveries --- */
 
-bool rr_js_delivery(natsMsg *message, rr_reply *reply, rr_slice *head, rr_delivery *delivery)
+bool rr_js_delivery(const rr_feed_message *message, rr_reply *reply, rr_slice *head, rr_delivery *delivery)
 {
-    if (!rr_reply_parse(natsMsg_GetReply(message), reply, head)) {
+    if (!rr_reply_parse(message->reply, reply, head)) {
         return false;
     }
     *delivery = (rr_delivery){
-        .subject = rr_slice_of(natsMsg_GetSubject(message)),
-        .payload = rr_js_data(message),
+        .subject = message->subject,
+        .payload = message->payload,
         .stream_sequence = reply->stream,
         .consumer_sequence = reply->consumer,
         .times_delivered = reply->delivered,
         .stored_at_us = (int64_t)(reply->stored_ns / 1000),
-        .handle = message,
+        .handle = (void *)message->reply.data,
     };
     return true;
 }
@@ -375,13 +391,12 @@ static rr_status count_in(rr_source *source, const rr_reply *reply, rr_slice hea
 }
 
 /* One message from the inbox; *got says whether it is a delivery that is now the caller's. */
-static rr_status take(rr_source *source, natsMsg *message, rr_delivery *delivery, bool *got, rr_error *error)
+static rr_status take(rr_source *source, const rr_feed_message *message, rr_delivery *delivery, bool *got, rr_error *error)
 {
     rr_status status = RR_OK;
     rr_slice head;
     rr_reply reply;
 
-    source->heard_ms = rr_nats_now_ms();
     *got = rr_js_delivery(message, &reply, &head, delivery);
     if (*got) {
         take_off(source, 1);
@@ -393,7 +408,7 @@ static rr_status take(rr_source *source, natsMsg *message, rr_delivery *delivery
         status = take_status(source, message, error);
     }
     if (!*got) {
-        natsMsg_Destroy(message);
+        rr_feed_release(&source->feed, message->subject.data);
     }
     return status;
 }
@@ -403,23 +418,22 @@ static rr_status take_some(rr_source *source, rr_delivery *deliveries, size_t mo
                            rr_error *error)
 {
     rr_status status = RR_OK;
+    bool heard = false;
 
     while (*count < most && status == RR_OK && source->bound) {
-        natsMsg *message = NULL;
-        natsStatus next = natsSubscription_NextMsg(&message, source->sub, *count == 0 && wait_ms > 0 ? wait_ms : 0);
+        rr_feed_message message;
         bool got;
 
-        if (next == NATS_NO_RESPONDERS) {
-            /* JetStream is not there (yet). */
-            turned_away(source);
-            void_pulls(source);
-        }
-        if (next != NATS_OK) {
+        if (!rr_feed_next(&source->feed, *count == 0 ? wait_ms : 0, &message)) {
             break;
         }
-        status = take(source, message, &deliveries[*count], &got, error);
+        heard = true;
+        status = take(source, &message, &deliveries[*count], &got, error);
         *count += got;
         wait_ms = 0;
+    }
+    if (heard) {
+        source->heard_ms = rr_nats_now_ms();
     }
     return status;
 }
@@ -430,12 +444,11 @@ static rr_status look_around(rr_source *source, rr_error *error)
     if (rr_nats_gave_up(source->nats) || !rr_nats_connected(source->nats)) {
         return rr_js_unavailable(source, error);
     }
-    if (natsSubscription_IsValid(source->sub)) {
-        top_up(source);
-        return look_at_silence(source, error);
+    if (!source->feed.open) {
+        return RR_OK; /* the next turn opens it */
     }
-    source->bound = false;
-    return RR_OK;
+    top_up(source);
+    return look_at_silence(source, error);
 }
 
 rr_status rr_js_fetch(rr_source *source, rr_delivery *deliveries, size_t most, size_t *count, int wait_ms,

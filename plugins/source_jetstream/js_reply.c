@@ -7,31 +7,32 @@
 enum { TOKENS_MAX = 16, SHORT_FORM = 9, LONG_FORM = 11, NUMBERS = 5 };
 
 /* The number up to the next point or the end; false: none, or beyond 64 bits. */
-static bool read_number(const char *at, uint64_t *number)
+static bool read_number(const char *at, const char *end, uint64_t *number)
 {
     const char *begin = at;
     uint64_t sum = 0;
 
-    for (; *at >= '0' && *at <= '9'; at++) {
+    for (; at < end && *at >= '0' && *at <= '9'; at++) {
         if (__builtin_mul_overflow(sum, 10, &sum) || __builtin_add_overflow(sum, (uint64_t)(*at - '0'), &sum)) {
             return false;
         }
     }
     *number = sum;
-    return at > begin && (*at == '.' || *at == '\0');
+    return at > begin && (at == end || *at == '.');
 }
 
-bool rr_reply_parse(const char *subject, rr_reply *reply, rr_slice *head)
+bool rr_reply_parse(rr_slice subject, rr_reply *reply, rr_slice *head)
 {
     uint64_t *const numbers[NUMBERS] = {&reply->delivered, &reply->stream, &reply->consumer, &reply->stored_ns,
                                         &reply->pending};
-    const char *tokens[TOKENS_MAX];
+    static const char prefix[] = "$JS.ACK.";
+    const char *tokens[TOKENS_MAX], *end = subject.data + subject.len;
     size_t count = 0, first;
 
-    if (subject == NULL || strncmp(subject, "$JS.ACK.", strlen("$JS.ACK.")) != 0) {
+    if (subject.len < sizeof prefix || memcmp(subject.data, prefix, sizeof prefix - 1) != 0) {
         return false;
     }
-    for (const char *at = subject; at != NULL && count < TOKENS_MAX; at = strchr(at, '.')) {
+    for (const char *at = subject.data; at != NULL && count < TOKENS_MAX; at = memchr(at, '.', (size_t)(end - at))) {
         at += count > 0;
         tokens[count++] = at;
     }
@@ -40,12 +41,12 @@ bool rr_reply_parse(const char *subject, rr_reply *reply, rr_slice *head)
     }
     first = count == SHORT_FORM ? 4 : 6;
     for (size_t i = 0; i < NUMBERS; i++) {
-        if (!read_number(tokens[first + i], numbers[i])) {
+        if (!read_number(tokens[first + i], end, numbers[i])) {
             return false;
         }
     }
     if (head != NULL) {
-        *head = (rr_slice){subject, (size_t)(tokens[first] - subject)};
+        *head = (rr_slice){subject.data, (size_t)(tokens[first] - subject.data)};
     }
     return true;
 }

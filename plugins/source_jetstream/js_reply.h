@@ -22,7 +22,7 @@ typedef struct rr_reply {
 } rr_reply;
 
 /* False: not such a subject. head (may be NULL) is what stands before the first number, with its point. */
-bool rr_reply_parse(const char *subject, rr_reply *reply, rr_slice *head);
+bool rr_reply_parse(rr_slice subject, rr_reply *reply, rr_slice *head);
 
 /* text: RR_REPLY_MAX bytes; head: at most RR_REPLY_HEAD_MAX. Returns the length. */
 size_t rr_reply_print(rr_slice head, const rr_reply *reply, char *text);

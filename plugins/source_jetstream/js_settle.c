@@ -22,13 +22,14 @@ static bool ask_for(void *context, const rr_delivery *delivery)
     looking *look = context;
     const rr_source_options *options = &look->source->options;
     char subject[RR_REPLY_MAX];
+    int len;
 
     if (!rr_acks_know(&look->source->acks, delivery->stream_sequence)) {
         look->unknown++;
-        snprintf(subject, sizeof subject, "$JS.ACK.%s.%s.1.%llu.%llu.%lld.0", options->stream, options->consumer,
-                 (unsigned long long)delivery->stream_sequence, (unsigned long long)look->consumer_sequence,
-                 (long long)delivery->stored_at_us * 1000);
-        natsConnection_PublishString(look->source->nats->connection, subject, "-NAK");
+        len = snprintf(subject, sizeof subject, "$JS.ACK.%s.%s.1.%llu.%llu.%lld.0", options->stream, options->consumer,
+                       (unsigned long long)delivery->stream_sequence, (unsigned long long)look->consumer_sequence,
+                       (long long)delivery->stored_at_us * 1000);
+        rr_feed_publish(&look->source->feed, (rr_slice){subject, (size_t)len}, (rr_slice){NULL, 0}, RR_SLICE("-NAK"));
     }
     return true;
 }

@@ -14,7 +14,7 @@ rr_status rr_js_connect(rr_source *source, rr_error *error)
         .url = from->url, .user = from->user, .password = from->password, .token = from->token,
         .credentials_file = from->credentials_file, .nkey_seed_file = from->nkey_seed_file,
         .tls_ca_file = from->tls_ca_file, .tls_cert_file = from->tls_cert_file, .tls_key_file = from->tls_key_file,
-        .timeout_ms = from->timeout_ms, .strict = from->ack == RR_ACK_ALL,
+        .timeout_ms = from->timeout_ms,
     };
     jsOptions js;
     natsStatus status;
@@ -36,7 +36,9 @@ rr_status rr_js_connect(rr_source *source, rr_error *error)
 void rr_js_disconnect(rr_source *source)
 {
     rr_nats_stop(source->nats);
-    rr_js_drop_subscription(source);
+    rr_feed_close(&source->feed);
+    source->bound = false;
+    source->owed = 0;
     rr_nats_retire(source->nats, source->answers);
     source->answers = NULL;
     jsCtx_Destroy(source->js);
@@ -144,108 +146,111 @@ static rr_status js_open(const rr_source_options *options, rr_source **source, r
 
 /* --- acknowledging --- */
 
-static natsStatus answer(rr_source *source, const rr_delivery *delivery, const char *word)
+/* A delivery's handle is its reply subject, where it was received: a space ends it. */
+static void answer(rr_source *source, const void *handle, rr_slice word)
 {
-    const char *reply = delivery->handle == NULL ? NULL : natsMsg_GetReply(delivery->handle);
+    const char *reply = handle;
 
-    /* natsMsg_Ack would look for the library's own pull subscription behind the message, and there is none. */
-    return reply == NULL || source->nats == NULL
-               ? NATS_CONNECTION_CLOSED
-               : natsConnection_PublishString(source->nats->connection, reply, word);
+    rr_feed_publish(&source->feed, (rr_slice){reply, strcspn(reply, " \t")}, (rr_slice){NULL, 0}, word);
 }
 
-static void free_deliveries(const rr_delivery *deliveries, size_t count)
+static void answer_all(rr_source *source, const rr_delivery *deliveries, size_t count, rr_slice word)
 {
     for (size_t i = 0; i < count; i++) {
-        natsMsg_Destroy(deliveries[i].handle);
+        answer(source, deliveries[i].handle, word);
+    }
+    rr_feed_send(&source->feed);
+}
+
+static void free_deliveries(rr_source *source, const rr_delivery *deliveries, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        rr_feed_release(&source->feed, deliveries[i].handle);
     }
 }
 
 /* Only on the connection that the deliveries came by. A server that lost the last moments (kill -9) has counted back, and
  * an acknowledgement from before would set its floor above what it believes to have delivered: it then delivers that
  * again, for ever, deaf to every acknowledgement. What is not acknowledged here comes again. */
-static natsStatus acknowledge_due(rr_source *source)
+static void acknowledge_due(rr_source *source)
 {
     char subject[RR_REPLY_MAX];
     rr_reply reply;
 
-    if (source->failed.status != RR_OK || !rr_js_in_step(source) || !rr_acks_due(&source->acks, &reply)) {
-        return NATS_OK;
+    if (source->failed.status == RR_OK && rr_js_in_step(source) && rr_acks_due(&source->acks, &reply)) {
+        size_t len = rr_reply_print((rr_slice){source->head, source->head_len}, &reply, subject);
+
+        rr_feed_publish(&source->feed, (rr_slice){subject, len}, (rr_slice){NULL, 0}, RR_SLICE("+ACK"));
+        rr_feed_send(&source->feed);
     }
-    rr_reply_print((rr_slice){source->head, source->head_len}, &reply, subject);
-    return natsConnection_PublishString(source->nats->connection, subject, "+ACK");
 }
 
-static rr_status sent(const rr_source *source, natsStatus status, const char *what, rr_error *error)
+static rr_status sent(const rr_source *source, rr_error *error)
 {
-    return status == NATS_OK ? RR_OK
-           : source->nats == NULL ? rr_js_unavailable(source, error)
-                                  : rr_nats_fail(source->nats, status, what, error);
+    return source->feed.open ? RR_OK : rr_js_unavailable(source, error);
 }
 
 static rr_status js_ack(rr_source *source, const rr_delivery *deliveries, size_t count, rr_error *error)
 {
-    natsStatus status = NATS_OK;
-
-    for (size_t i = 0; i < count; i++) {
-        if (source->options.ack == RR_ACK_ALL) {
-            rr_acks_done(&source->acks, deliveries[i].stream_sequence);
-        } else if (status == NATS_OK) {
-            status = answer(source, &deliveries[i], "+ACK");
-        }
-    }
     if (source->options.ack == RR_ACK_ALL) {
-        status = acknowledge_due(source);
+        for (size_t i = 0; i < count; i++) {
+            rr_acks_done(&source->acks, deliveries[i].stream_sequence);
+        }
+        acknowledge_due(source);
+    } else {
+        answer_all(source, deliveries, count, RR_SLICE("+ACK"));
     }
-    free_deliveries(deliveries, count);
-    return sent(source, status, "acknowledge", error);
+    free_deliveries(source, deliveries, count);
+    return sent(source, error);
 }
 
 static rr_status js_progress(rr_source *source, const rr_delivery *deliveries, size_t count, rr_error *error)
 {
-    natsStatus status = NATS_OK;
-
-    for (size_t i = 0; i < count && status == NATS_OK; i++) {
-        status = answer(source, &deliveries[i], "+WPI");
-    }
-    return sent(source, status, "signal progress", error);
+    answer_all(source, deliveries, count, RR_SLICE("+WPI"));
+    rr_feed_receive(&source->feed); /* nobody else does while the caller waits, and the server gives up on who does not */
+    return sent(source, error);
 }
 
 /* What came to the inbox and was not handed out. The pulls outstanding are finite, so it runs dry; what comes after the
- * last look waits for ack_wait. Then our interest ends. (A drain of cnats would be exact, but runs a thread of its own
- * that may outlive the connection.) */
-static natsMsg **collect_rest(rr_source *source, size_t *count)
+ * last look waits for ack_wait. */
+static const void **collect_rest(rr_source *source, size_t *count)
 {
     int64_t until_ms = rr_nats_now_ms() + CLOSE_FLUSH_MS;
-    natsMsg **rest = NULL, **grown, *message = NULL;
+    const void **rest = NULL, **grown;
+    rr_feed_message message;
 
-    while (rr_nats_now_ms() < until_ms && natsSubscription_NextMsg(&message, source->sub, QUIET_MS) == NATS_OK) {
-        grown = natsMsg_GetReply(message) == NULL ? NULL : reallocarray(rest, *count + 1, sizeof *rest);
+    while (rr_nats_now_ms() < until_ms && rr_feed_next(&source->feed, QUIET_MS, &message)) {
+        grown = message.reply.len == 0 ? NULL : reallocarray(rest, *count + 1, sizeof *rest);
         if (grown == NULL) {
-            natsMsg_Destroy(message);
+            rr_feed_release(&source->feed, message.subject.data);
             continue;
         }
         rest = grown;
-        rest[(*count)++] = message;
+        rest[(*count)++] = message.reply.data;
     }
-    natsSubscription_Unsubscribe(source->sub);
     return rest;
 }
 
 /* Ends our interest, and lets go what was not handed out. In this order: else the server would hand what we let go
- * straight to our own pulls. */
+ * straight to our own pulls. (nats-server 2.9 forgets the first that is let go while it still meets a pull whose inbox is
+ * gone; it comes after ack_wait.) */
 static void leave(rr_source *source)
 {
-    bool can = !source->leaving && source->sub != NULL && source->nats != NULL && rr_nats_connected(source->nats);
     size_t count = 0;
-    natsMsg **rest = can ? collect_rest(source, &count) : NULL;
+    const void **rest;
 
+    if (source->leaving) {
+        return;
+    }
+    rest = collect_rest(source, &count);
+    rr_feed_unsubscribe(&source->feed);
     for (size_t i = 0; i < count; i++) {
         if (source->options.ack == RR_ACK_EXPLICIT) {
-            natsConnection_PublishString(source->nats->connection, natsMsg_GetReply(rest[i]), "-NAK");
+            answer(source, rest[i], RR_SLICE("-NAK"));
         }
-        natsMsg_Destroy(rest[i]);
+        rr_feed_release(&source->feed, rest[i]);
     }
+    rr_feed_send(&source->feed);
     free(rest);
     source->leaving = true;
 }
@@ -256,21 +261,20 @@ static void js_release(rr_source *source, const rr_delivery *deliveries, size_t 
         leave(source);
     }
     /* Under `ack: all` whoever reads next asks for what is outstanding (js_settle.c). */
-    for (size_t i = 0; i < count && leaving && source->options.ack == RR_ACK_EXPLICIT; i++) {
-        answer(source, &deliveries[i], "-NAK");
+    if (leaving && source->options.ack == RR_ACK_EXPLICIT) {
+        answer_all(source, deliveries, count, RR_SLICE("-NAK"));
     }
-    free_deliveries(deliveries, count);
+    free_deliveries(source, deliveries, count);
 }
 
 static rr_status js_flush(rr_source *source, int timeout_ms, rr_error *error)
 {
-    natsStatus status;
-
-    if (source->nats == NULL || !rr_nats_connected(source->nats)) {
-        return rr_js_unavailable(source, error);
+    if (rr_feed_flush(&source->feed, timeout_ms > 0 ? timeout_ms : 1)) {
+        return RR_OK;
     }
-    status = natsConnection_FlushTimeout(source->nats->connection, timeout_ms > 0 ? timeout_ms : 1);
-    return sent(source, status, "flush", error);
+    return source->feed.open ? rr_fail(error, RR_UNAVAILABLE, "%s: not everything was sent within %d ms", source->nats->place,
+                                       timeout_ms)
+                             : rr_js_unavailable(source, error);
 }
 
 static void js_close(rr_source *source)
@@ -278,11 +282,10 @@ static void js_close(rr_source *source)
     if (source == NULL) {
         return;
     }
-    if (source->nats != NULL && rr_nats_connected(source->nats)) {
-        leave(source);
-        natsConnection_FlushTimeout(source->nats->connection, CLOSE_FLUSH_MS);
-    }
+    leave(source);
+    rr_feed_flush(&source->feed, CLOSE_FLUSH_MS);
     rr_js_disconnect(source);
+    rr_feed_fini(&source->feed);
     rr_acks_fini(&source->acks);
     free(source);
 }

@@ -941,20 +941,20 @@ static void reply_subjects_are_read_and_written(void **state)
     rr_reply reply;
 
     (void)state;
-    assert_true(rr_reply_parse(short_form, &reply, &head));
+    assert_true(rr_reply_parse(RR_SLICE(short_form), &reply, &head));
     assert_int_equal(reply.delivered, 3);
     assert_int_equal(reply.stream, 12);
     assert_int_equal(reply.consumer, 15);
     assert_int_equal(reply.pending, 7);
     rr_reply_print(head, &reply, text);
     assert_string_equal(text, short_form);
-    assert_true(rr_reply_parse(long_form, &reply, &head));
+    assert_true(rr_reply_parse(RR_SLICE(long_form), &reply, &head));
     assert_true(reply.stream == UINT64_MAX);
     assert_true(rr_slice_equal(head, RR_SLICE("$JS.ACK.hub.ACCOUNT.S.C.")));
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
-        assert_false(rr_reply_parse(bad[i], &reply, &head));
+        assert_false(rr_reply_parse(rr_slice_of(bad[i]), &reply, &head));
     }
-    assert_false(rr_reply_parse(NULL, &reply, &head));
+    assert_false(rr_reply_parse((rr_slice){NULL, 0}, &reply, &head));
 }
 
 static rr_acks_answer arrive(rr_acks *acks, uint64_t stream, uint64_t consumer)

@@ -1,0 +1,101 @@
+/* rr_feed: a connection to NATS for what comes in great numbers: the messages of one subscription, and short answers.
+ *
+ * cnats passes each message through a thread, two locks and memory of its own,
+ * and each acknowledgement through another lock and a thread that sends it. At
+ * a hundred thousand records a second that costs as much as deciding them does.
+ * Here messages stay where they were received, many are received by one call,
+ * and what goes out is sent by one.
+ *
+ * It joins the connection that cnats holds (nats_connect.h): it goes to the
+ * server that this one found, and says that it is the same client. Everything
+ * but messages and answers is done there. It does not connect again by itself.
+ *
+ * Threads: used by one. Nothing waits for the network but `open`, `next` and
+ * `flush`, each within its time.
+ */
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef RR_NATS_FEED_H
+#define RR_NATS_FEED_H
+
+#include "nats_connect.h"
+#include "nats_parse.h"
+
+/* All zero: closed. Private but for what the functions below say. */
+typedef struct rr_feed {
+    int fd;
+    bool open;
+    struct ssl_st *tls; /* NULL: none */
+    char why[256];      /* what the server last complained of, or why the connection ended; empty: nothing */
+    uint64_t sid;       /* of the subscription; what comes for an earlier one is passed over */
+    uint64_t pings, pongs;
+    /* received, and not parsed yet: at..end of the piece */
+    struct rr_piece *piece, *spare;
+    size_t spare_count, at, end;
+    size_t need; /* the operation that begins at `at` has so many bytes; 0: not known */
+    /* messages that wait, a ring */
+    struct rr_feed_message *waiting;
+    size_t first, count, room;
+    /* to be sent */
+    char *out;
+    size_t out_from, out_to, out_room;
+} rr_feed;
+
+/* Slices lie in what was received until the message is released. */
+typedef struct rr_feed_message {
+    rr_slice subject, reply; /* reply: empty where there is none */
+    rr_slice headers, payload;
+} rr_feed_message;
+
+/* Connects to the server where nats is connected. UNAVAILABLE where that is not possible now. Messages that were not
+ * released before stay valid. */
+rr_status rr_feed_open(rr_feed *feed, const rr_nats *nats, rr_error *error);
+
+/* Ends the connection. What waits can still be taken; what was handed out stays valid. */
+void rr_feed_close(rr_feed *feed);
+
+/* Closes, and frees all but what was handed out. */
+void rr_feed_fini(rr_feed *feed);
+
+/* Drops what waits. */
+void rr_feed_drop(rr_feed *feed);
+
+/* Subscribes, instead of what was subscribed to before. */
+void rr_feed_subscribe(rr_feed *feed, const char *subject);
+
+/* No more messages come than those that the server has sent by now. */
+void rr_feed_unsubscribe(rr_feed *feed);
+
+/* Puts a message among what is to be sent. Where it cannot the feed is closed. reply may be empty. */
+void rr_feed_publish(rr_feed *feed, rr_slice subject, rr_slice reply, rr_slice payload);
+
+/* Sends what the connection takes at once; the rest goes with the next call of anything here. */
+void rr_feed_send(rr_feed *feed);
+
+/* Receives what is there, without waiting, so that the server does not have to. */
+void rr_feed_receive(rr_feed *feed);
+
+/* The next message, waiting for it at most wait_ms. False: none came, or the feed is closed (`open`). */
+bool rr_feed_next(rr_feed *feed, int64_t wait_ms, rr_feed_message *message);
+
+/* Sends everything and waits until the server has taken it. False: not in time, or the feed is closed. */
+bool rr_feed_flush(rr_feed *feed, int64_t wait_ms);
+
+/* Done with a message. at: any byte of its subject or reply. */
+void rr_feed_release(rr_feed *feed, const void *at);
+
+/* --- nats_greet.c: the connection itself --- */
+
+/* Connects, agrees on TLS where the server wants it, and says who we are. */
+rr_status rr_feed_greet(rr_feed *feed, const rr_nats *nats, rr_error *error);
+
+/* Ends it. */
+void rr_feed_part(rr_feed *feed);
+
+/* Bytes read or written, 0: none now, -1: it ended. */
+long rr_feed_read(rr_feed *feed, char *to, size_t room);
+long rr_feed_write(rr_feed *feed, const char *from, size_t len);
+
+/* Waits until it can be read (or written, where asked), at most so long. */
+void rr_feed_wait(const rr_feed *feed, bool also_write, int64_t wait_ms);
+
+#endif

@@ -1,0 +1,56 @@
+/* What a NATS server sends: an operation ends where it ends, whatever comes behind it, and lies within its bytes. */
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <stdlib.h>
+
+#include "kit.h"
+#include "nats_parse.h"
+
+static void check_within(rr_slice part, const char *from, size_t len)
+{
+    RR_MUST(part.len == 0 || (part.data >= from && part.data + part.len <= from + len));
+}
+
+/* A copy, so that no byte behind it can be read. */
+static rr_nats_op parse_copy(const char *from, size_t len, rr_nats_parsed *parsed)
+{
+    char *copy = malloc(len == 0 ? 1 : len);
+    rr_nats_op op;
+
+    RR_MUST(copy != NULL);
+    if (len != 0) {
+        memcpy(copy, from, len);
+    }
+    op = rr_nats_parse((rr_slice){copy, len}, parsed);
+    free(copy);
+    return op;
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    const char *at = (const char *)data;
+
+    while (size != 0) {
+        rr_nats_parsed parsed, alone;
+        rr_nats_op op = rr_nats_parse((rr_slice){at, size}, &parsed);
+
+        RR_MUST(op == parse_copy(at, size, &alone));
+        if (op == RR_NATS_MORE || op == RR_NATS_BROKEN) {
+            RR_MUST(op == RR_NATS_BROKEN || parsed.used == 0 || parsed.used > size);
+            break;
+        }
+        RR_MUST(parsed.used != 0 && parsed.used <= size);
+        RR_MUST(parse_copy(at, parsed.used, &alone) == op && alone.used == parsed.used && alone.sid == parsed.sid);
+        RR_MUST(parse_copy(at, parsed.used - 1, &alone) == RR_NATS_MORE);
+        check_within(parsed.subject, at, parsed.used);
+        check_within(parsed.reply, at, parsed.used);
+        check_within(parsed.headers, at, parsed.used);
+        check_within(parsed.payload, at, parsed.used);
+        if (rr_nats_status_of(parsed.headers) != 0) {
+            check_within(rr_nats_status_text(parsed.headers), at, parsed.used);
+        }
+        check_within(rr_nats_header(parsed.headers, "A"), at, parsed.used);
+        at += parsed.used;
+        size -= parsed.used;
+    }
+    return 0;
+}
