@@ -19,6 +19,8 @@ enum {
     PAUSE_MAX_MS = 1000,
     PROGRESS_US = 5000000,
     CACHE_SLOTS = 32768,
+    FILL_WAIT_MS = 1,
+    FILL_TURNS = 20,
     DRAIN_EVERY_MS = 200,
     DRAIN_BURST_MS = 1000,
     DRAIN_MAX_MS = 10000
@@ -428,15 +430,14 @@ static rr_status end(live *l, rr_live_slot *slot, rr_error *error)
     return status;
 }
 
-static rr_status admit_all(live *l, rr_live_slot *slot, rr_error *error)
+/* Decodes what was fetched, from one on. */
+static rr_status admit_all(live *l, rr_live_slot *slot, size_t from, rr_error *error)
 {
     const rr_live_source *source = &l->options->sources[slot->source];
     int64_t now_us = l->options->now_us();
 
-    slot->told_us = now_us;
-    rr_arena_reset(&slot->arena);
-    l->totals->deliveries += slot->count;
-    for (size_t k = 0; k < slot->count; k++) {
+    l->totals->deliveries += slot->count - from;
+    for (size_t k = from; k < slot->count; k++) {
         l->totals->redeliveries += slot->deliveries[k].times_delivered > 1;
         l->reached[slot->source].doubted |=
             slot->deliveries[k].times_delivered <= 1 &&
@@ -447,6 +448,49 @@ static rr_status admit_all(live *l, rr_live_slot *slot, rr_error *error)
         }
     }
     return RR_OK;
+}
+
+/* Whether the worker is still at work, a moment from now. */
+static bool stays_busy(live *l)
+{
+    struct timespec until;
+    bool busy;
+
+    if (!l->working) {
+        return false;
+    }
+    pthread_mutex_lock(&l->lock);
+    if (l->work != NULL) {
+        clock_gettime(CLOCK_REALTIME, &until);
+        until.tv_nsec += FILL_WAIT_MS * 1000000L;
+        until.tv_sec += until.tv_nsec / 1000000000L;
+        until.tv_nsec %= 1000000000L;
+        pthread_cond_timedwait(&l->work_done, &l->lock, &until);
+    }
+    busy = l->work != NULL;
+    pthread_mutex_unlock(&l->lock);
+    return busy;
+}
+
+/* Decodes a batch, and what else comes while the one before is with the worker, for a little while: of a larger batch more
+ * records share a call and a write. */
+static rr_status fill(live *l, rr_live_slot *slot, rr_error *error)
+{
+    const rr_live_source *source = &l->options->sources[slot->source];
+    rr_status status;
+
+    slot->told_us = l->options->now_us();
+    rr_arena_reset(&slot->arena);
+    status = admit_all(l, slot, 0, error);
+    for (int k = 0; k < FILL_TURNS && status == RR_OK && slot->count < source->batch && stays_busy(l); k++) {
+        size_t from = slot->count, more = 0;
+
+        /* What goes wrong is remembered or happens again, and is told by the next turn. */
+        source->ops->fetch(source->source, slot->deliveries + from, source->batch - from, &more, 0, NULL);
+        slot->count += more;
+        status = admit_all(l, slot, from, error);
+    }
+    return status;
 }
 
 /* Waits for the batch that is with the worker, and ends it. */
@@ -461,7 +505,7 @@ static rr_status collect(live *l, rr_error *error)
 static rr_status take_batch(live *l, rr_live_slot *slot, rr_error *error)
 {
     const rr_live_source *source = &l->options->sources[slot->source];
-    rr_status status = admit_all(l, slot, error);
+    rr_status status = fill(l, slot, error);
     rr_live_slot *before;
 
     if (status != RR_OK) {
