@@ -4,6 +4,8 @@
 
 #include <stdlib.h>
 
+#include "huge.h"
+
 enum { FIRST_SLOTS = 16 };
 
 typedef struct slot {
@@ -13,13 +15,14 @@ typedef struct slot {
 
 struct rr_table {
     uint64_t seed;
+    rr_arena *arena;
     slot *slots;
     size_t mask; /* slots - 1 */
     rr_entry **all;
     size_t count, room;
 };
 
-rr_table *rr_table_new(uint64_t seed)
+rr_table *rr_table_new(uint64_t seed, rr_arena *arena)
 {
     rr_table *table = calloc(1, sizeof *table);
 
@@ -27,6 +30,7 @@ rr_table *rr_table_new(uint64_t seed)
         return NULL;
     }
     table->seed = seed;
+    table->arena = arena;
     table->mask = FIRST_SLOTS - 1;
     table->slots = calloc(FIRST_SLOTS, sizeof *table->slots);
     if (table->slots == NULL) {
@@ -44,8 +48,6 @@ void rr_table_free(rr_table *table)
     for (size_t i = 0; i < table->count; i++) {
         rr_table_free(table->all[i]->under);
         rr_log_free(table->all[i]->log);
-        free(table->all[i]->data);
-        free(table->all[i]);
     }
     free(table->all);
     free(table->slots);
@@ -131,6 +133,7 @@ static bool grow_slots(rr_table *table)
     if (slots == NULL) {
         return false;
     }
+    rr_huge(slots, (mask + 1) * sizeof *slots);
     for (size_t i = 0; i <= table->mask; i++) {
         if (table->slots[i].entry != NULL) {
             place(slots, mask, table->slots[i]);
@@ -169,7 +172,7 @@ rr_entry *rr_table_add(rr_table *table, rr_slice name, uint64_t hash)
     if (!grow_slots(table) || !grow_list(table)) {
         return NULL;
     }
-    entry = malloc(sizeof *entry + name.len);
+    entry = rr_arena_take(table->arena, sizeof *entry + name.len);
     if (entry == NULL) {
         return NULL;
     }
@@ -182,17 +185,22 @@ rr_entry *rr_table_add(rr_table *table, rr_slice name, uint64_t hash)
     return entry;
 }
 
-bool rr_entry_room(rr_entry *entry, size_t len)
+/* The room that becomes too small is lost until the arena goes. Each next one is twice as large, so all that one entry
+ * loses is no more than it has. */
+bool rr_entry_room(rr_table *table, rr_entry *entry, size_t len)
 {
-    size_t room = len + len / 4 + 16;
+    size_t room = len + len / 8 > entry->room * 2 ? len + len / 8 : entry->room * 2;
     char *data;
 
     if (len <= entry->room) {
         return true;
     }
-    data = room < len ? NULL : realloc(entry->data, room);
+    data = room < len ? NULL : rr_arena_take(table->arena, room);
     if (data == NULL) {
         return false;
+    }
+    if (entry->len != 0) {
+        memcpy(data, entry->data, entry->len);
     }
     entry->data = data;
     entry->room = room;

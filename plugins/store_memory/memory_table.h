@@ -10,7 +10,7 @@
 #ifndef RR_STORE_MEMORY_TABLE_H
 #define RR_STORE_MEMORY_TABLE_H
 
-#include <rr/slice.h>
+#include <rr/arena.h>
 
 #include "memory_log.h"
 
@@ -34,8 +34,9 @@ typedef struct rr_entry {
     char name[];
 } rr_entry;
 
-/* Names are hashed with a seed of the table's own. NULL: memory ran out. */
-rr_table *rr_table_new(uint64_t seed);
+/* Names are hashed with a seed of the table's own. Entries and values are in the arena, which the table does not own and
+ * which outlives it. NULL: memory ran out. */
+rr_table *rr_table_new(uint64_t seed, rr_arena *arena);
 void rr_table_free(rr_table *table);
 
 /* How many entries there are, removed ones included, and the one at an index below that. */
@@ -51,7 +52,7 @@ rr_entry *rr_table_find(const rr_table *table, rr_slice name, uint64_t hash);
 rr_entry *rr_table_add(rr_table *table, rr_slice name, uint64_t hash);
 
 /* Makes room for a value of `len` bytes without changing the one that is there. False: memory ran out. */
-bool rr_entry_room(rr_entry *entry, size_t len);
+bool rr_entry_room(rr_table *table, rr_entry *entry, size_t len);
 
 /* Writes a value into room that is there. */
 void rr_entry_write(rr_entry *entry, rr_slice value);

@@ -13,6 +13,7 @@ enum { LOG_MAX = 100000, AHEAD = 8, ID_TEXT_MAX = 24 };
 
 struct rr_store {
     rr_table *table;
+    rr_arena arena; /* of all tables */
     uint64_t seed;
     size_t log_max;
 };
@@ -34,7 +35,7 @@ static rr_status memory_open(const char *url, const rr_store_options *options, r
         made->seed = (uint64_t)time(NULL) ^ (uintptr_t)made;
     }
     made->log_max = options == NULL || options->log_max == 0 ? LOG_MAX : options->log_max;
-    made->table = rr_table_new(made->seed);
+    made->table = rr_table_new(made->seed, &made->arena);
     if (made->table == NULL) {
         free(made);
         return rr_fail(error, RR_MEMORY, "store %s: memory ran out", url);
@@ -47,6 +48,7 @@ static void memory_close(rr_store *store)
 {
     if (store != NULL) {
         rr_table_free(store->table);
+        rr_arena_fini(&store->arena);
         free(store);
     }
 }
@@ -267,10 +269,10 @@ static bool enough(rr_swap *swap, bool got)
 }
 
 /* The table under a hash or a sorted set. */
-static bool with_table(const rr_store *store, rr_swap *swap, rr_entry *entry)
+static bool with_table(rr_store *store, rr_swap *swap, rr_entry *entry)
 {
     if (entry->under == NULL) {
-        entry->under = rr_table_new(store->seed);
+        entry->under = rr_table_new(store->seed, &store->arena);
     }
     return enough(swap, entry->under != NULL);
 }
@@ -279,7 +281,7 @@ static bool field_room(rr_swap *swap, rr_table *fields, rr_slice name, size_t le
 {
     rr_entry *field = add(fields, name);
 
-    return enough(swap, field != NULL && rr_entry_room(field, len));
+    return enough(swap, field != NULL && rr_entry_room(fields, field, len));
 }
 
 static bool claim_parts(rr_store *store, rr_swap *swap, touched *at, rr_arena *arena)
@@ -316,7 +318,7 @@ static bool claim_sides(rr_store *store, rr_swap *swap, touched *at, rr_arena *a
     }
     for (size_t i = 0; i < swap->side_count; i++) {
         at->sides[i] = claim(store, swap, swap->sides[i].key, RR_ENTRY_VALUE);
-        if (at->sides[i] == NULL || !enough(swap, rr_entry_room(at->sides[i], swap->sides[i].value.len))) {
+        if (at->sides[i] == NULL || !enough(swap, rr_entry_room(store->table, at->sides[i], swap->sides[i].value.len))) {
             return false;
         }
     }
@@ -359,9 +361,9 @@ static bool claim_log(rr_store *store, rr_swap *swap, touched *at, rr_arena *are
     return true;
 }
 
-static bool claim_unit(rr_swap *swap, touched *at)
+static bool claim_unit(rr_store *store, rr_swap *swap, touched *at)
 {
-    return swap->value.len == 0 || enough(swap, rr_entry_room(at->unit, swap->value.len));
+    return swap->value.len == 0 || enough(swap, rr_entry_room(store->table, at->unit, swap->value.len));
 }
 
 static void let_go(const rr_swap *swap, touched *at)
@@ -453,7 +455,7 @@ static void swap_unit(rr_store *store, rr_swap *swap, uint64_t hash, rr_arena *a
             return;
         }
     }
-    if (!claim_unit(swap, &at) ||
+    if (!claim_unit(store, swap, &at) ||
         (!is_plain(swap) && !(claim_parts(store, swap, &at, arena) && claim_sides(store, swap, &at, arena) &&
                               claim_open(store, swap, &at) && claim_log(store, swap, &at, arena)))) {
         let_go(swap, &at);
@@ -588,7 +590,7 @@ static rr_status memory_note_put(rr_store *store, rr_slice key, rr_slice value, 
     rr_entry *entry = add(store->table, key);
 
     (void)ttl_ms; /* nothing expires here */
-    if (entry == NULL || !rr_entry_room(entry, value.len)) {
+    if (entry == NULL || !rr_entry_room(store->table, entry, value.len)) {
         return out_of_memory(error);
     }
     if (!fits(entry, RR_ENTRY_VALUE)) {

@@ -4,7 +4,13 @@
 
 #include <stdlib.h>
 
-enum { BLOCK_BYTES = 256 * 1024 };
+#include "huge.h"
+
+enum {
+    BLOCK_BYTES = 256 * 1024,
+    BLOCK_SHARE = 8, /* of what is held, the next block is at least this part: what grows needs few of them */
+    BLOCK_MOST = 32 * 1024 * 1024
+};
 
 struct rr_arena_block {
     rr_arena_block *next;
@@ -60,6 +66,14 @@ static rr_arena_block *next_that_fits(rr_arena *arena, size_t bytes)
     return found;
 }
 
+static size_t usual_bytes(const rr_arena *arena)
+{
+    size_t bytes = arena->held / BLOCK_SHARE, left = arena->cap - arena->held;
+
+    bytes = bytes < BLOCK_BYTES ? BLOCK_BYTES : bytes > BLOCK_MOST ? BLOCK_MOST : bytes;
+    return arena->cap != 0 && bytes > BLOCK_BYTES && bytes > left ? BLOCK_BYTES : bytes;
+}
+
 /* A new block right behind the current one. */
 static rr_arena_block *add_block(rr_arena *arena, size_t bytes)
 {
@@ -72,6 +86,7 @@ static rr_arena_block *add_block(rr_arena *arena, size_t bytes)
     if (block == NULL) {
         return NULL;
     }
+    rr_huge(block, sizeof *block + bytes);
     *block = (rr_arena_block){.next = arena->block == NULL ? NULL : arena->block->next, .bytes = bytes};
     arena->held += bytes;
     if (arena->block == NULL) {
@@ -91,7 +106,9 @@ bool rr_arena_reserve(rr_arena *arena, size_t bytes)
     }
     block = next_that_fits(arena, bytes);
     if (block == NULL) {
-        block = add_block(arena, bytes > BLOCK_BYTES ? bytes : BLOCK_BYTES);
+        size_t usual = usual_bytes(arena);
+
+        block = add_block(arena, bytes > usual ? bytes : usual);
     }
     if (block == NULL) {
         return false;
