@@ -135,6 +135,21 @@ bool rr_nats_user_jwt(const char *path, char *jwt)
     return read_word(path, "eyJ", 0, jwt, RR_NATS_WHO_MAX);
 }
 
+char *rr_nats_json_text(const char *text)
+{
+    char *escaped = malloc(6 * strlen(text) + 1), *to = escaped;
+
+    for (; escaped != NULL && *text != '\0'; text++) {
+        unsigned char c = (unsigned char)*text;
+
+        to += sprintf(to, c < 0x20 ? "\\u%04x" : c == '"' || c == '\\' ? "\\%c" : "%c", c);
+    }
+    if (escaped != NULL) {
+        *to = '\0';
+    }
+    return escaped;
+}
+
 static natsStatus sign(char **text, unsigned char **signature, int *len, const char *nonce, void *closure)
 {
     natsStatus status = rr_nats_sign(closure, nonce, signature, len);
@@ -201,6 +216,21 @@ static rr_status set_nkey(natsOptions *to, const char *path, rr_error *error)
                : rr_fail(error, RR_CONFIG, "nkey %s: %s", path, last_words());
 }
 
+/* cnats 3.4 puts these texts into JSON as they are. */
+static natsStatus set_login(natsOptions *to, const rr_nats_options *options)
+{
+    char *who = rr_nats_json_text(options->token != NULL ? options->token : options->user);
+    char *password = rr_nats_json_text(options->password == NULL ? "" : options->password);
+    natsStatus status = NATS_NO_MEMORY;
+
+    if (who != NULL && password != NULL) {
+        status = options->token != NULL ? natsOptions_SetToken(to, who) : natsOptions_SetUserInfo(to, who, password);
+    }
+    free(who);
+    free(password);
+    return status;
+}
+
 static rr_status set_who(natsOptions *to, const rr_nats_options *options, rr_error *error)
 {
     natsStatus status = NATS_OK;
@@ -215,10 +245,8 @@ static rr_status set_who(natsOptions *to, const rr_nats_options *options, rr_err
             return there;
         }
         status = natsOptions_SetUserCredentialsFromFiles(to, options->credentials_file, NULL);
-    } else if (options->token != NULL) {
-        status = natsOptions_SetToken(to, options->token);
-    } else if (options->user != NULL) {
-        status = natsOptions_SetUserInfo(to, options->user, options->password == NULL ? "" : options->password);
+    } else if (options->token != NULL || options->user != NULL) {
+        status = set_login(to, options);
     }
     return status == NATS_OK ? RR_OK : rr_fail(error, RR_CONFIG, "credentials: %s", last_words());
 }

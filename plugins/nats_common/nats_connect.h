@@ -76,10 +76,13 @@ bool rr_nats_is_secure(const rr_nats_options *options);
 /* What the files of keys hold: the public key beside a seed, the JWT of credentials (rr_nats_options); false: nothing
  * such. To sign: NATS_NOT_FOUND where there is no seed; the caller frees *signature. key, jwt:
  * RR_NATS_WHO_MAX bytes. */
-enum { RR_NATS_WHO_MAX = 8 * 1024 };
+enum { RR_NATS_WHO_MAX = 32 * 1024 };
 bool rr_nats_public_key(const char *path, char *key);
 bool rr_nats_user_jwt(const char *path, char *jwt);
 natsStatus rr_nats_sign(const char *path, const char *nonce, unsigned char **signature, int *len);
+
+/* A text as it stands between the quotes of JSON; the caller frees it. NULL: no memory. */
+char *rr_nats_json_text(const char *text);
 
 /* A clock that only goes forward, in milliseconds. */
 int64_t rr_nats_now_ms(void);

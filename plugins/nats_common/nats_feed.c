@@ -101,11 +101,13 @@ void rr_feed_fini(rr_feed *feed)
 
 static bool out_room(rr_feed *feed, size_t bytes)
 {
-    size_t wanted = feed->out_room == 0 ? READ_LEAST : feed->out_room;
+    size_t wanted = feed->out_room == 0 ? READ_LEAST : feed->out_room, rest = feed->out_to - feed->out_from;
     char *grown;
 
-    if (feed->out_from == feed->out_to) {
-        feed->out_from = feed->out_to = 0;
+    if (feed->out_from >= rest) { /* not more is moved than was sent */
+        memmove(feed->out, feed->out + feed->out_from, rest);
+        feed->out_from = 0;
+        feed->out_to = rest;
     }
     while (wanted < feed->out_to + bytes) {
         wanted *= 2;
@@ -222,7 +224,7 @@ static bool keep(rr_feed *feed, const rr_nats_parsed *parsed)
 
 static void take_error(rr_feed *feed, rr_slice text)
 {
-    snprintf(feed->why, sizeof feed->why, "%.*s", (int)text.len, text.data);
+    snprintf(feed->why, sizeof feed->why, "the server says%.*s", (int)text.len, text.data);
 }
 
 static void take_op(rr_feed *feed, rr_nats_op op, const rr_nats_parsed *parsed)
@@ -319,6 +321,18 @@ static bool receive_some(rr_feed *feed)
     return true;
 }
 
+bool rr_feed_received(rr_feed *feed, const char *bytes, size_t len)
+{
+    if (len != 0 && !make_room(feed)) {
+        fail(feed, "memory ran out for what came");
+    } else if (len != 0) {
+        memcpy(base_of(feed->piece) + feed->end, bytes, len);
+        feed->end += len;
+        parse(feed);
+    }
+    return feed->open;
+}
+
 void rr_feed_receive(rr_feed *feed)
 {
     rr_feed_send(feed);
@@ -396,8 +410,12 @@ void rr_feed_close(rr_feed *feed)
 
 rr_status rr_feed_open(rr_feed *feed, const rr_nats *nats, rr_error *error)
 {
+    rr_status status;
+
     rr_feed_close(feed);
     feed->why[0] = '\0';
     feed->sid = feed->pings = feed->pongs = 0;
-    return rr_feed_greet(feed, nats, error);
+    status = rr_feed_greet(feed, nats, error);
+    feed->failures = status == RR_OK ? 0 : feed->failures + 1;
+    return status;
 }

@@ -7,8 +7,9 @@
  * and what goes out is sent by one.
  *
  * It joins the connection that cnats holds (nats_connect.h): it goes to the
- * server that this one found, and says that it is the same client. Everything
- * but messages and answers is done there. It does not connect again by itself.
+ * server that this one found, or where that one takes nobody to another one
+ * that it knows, and says that it is the same client. Everything but messages
+ * and answers is done there. It does not connect again by itself.
  *
  * Threads: used by one. Nothing waits for the network but `open`, `next` and
  * `flush`, each within its time.
@@ -28,6 +29,7 @@ typedef struct rr_feed {
     char why[256];      /* what the server last complained of, or why the connection ended; empty: nothing */
     uint64_t sid;       /* of the subscription; what comes for an earlier one is passed over */
     uint64_t pings, pongs;
+    unsigned failures; /* to open, one after another */
     /* received, and not parsed yet: at..end of the piece */
     struct rr_piece *piece, *spare;
     size_t spare_count, at, end;
@@ -46,7 +48,8 @@ typedef struct rr_feed_message {
     rr_slice headers, payload;
 } rr_feed_message;
 
-/* Connects to the server where nats is connected. UNAVAILABLE where that is not possible now. Messages that were not
+/* Connects to the server where nats is connected; after an attempt that failed, to the next one that nats knows.
+ * UNAVAILABLE where that is not possible now. Messages that were not
  * released before stay valid. */
 rr_status rr_feed_open(rr_feed *feed, const rr_nats *nats, rr_error *error);
 
@@ -87,6 +90,9 @@ void rr_feed_release(rr_feed *feed, const void *at);
 
 /* Connects, agrees on TLS where the server wants it, and says who we are. */
 rr_status rr_feed_greet(rr_feed *feed, const rr_nats *nats, rr_error *error);
+
+/* nats_feed.c: takes what came behind the greeting, at most RR_NATS_LINE_MAX bytes and a little. False: it is closed. */
+bool rr_feed_received(rr_feed *feed, const char *bytes, size_t len);
 
 /* Ends it. */
 void rr_feed_part(rr_feed *feed);

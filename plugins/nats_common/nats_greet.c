@@ -7,6 +7,7 @@
 #include <netinet/tcp.h>
 #include <openssl/err.h>
 #include <openssl/ssl.h>
+#include <openssl/x509v3.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,17 +16,22 @@
 
 #include "nats_feed.h"
 
-enum { URL_MAX = 1024, HOST_MAX = 256, HELLO_MAX = RR_NATS_LINE_MAX + 4096, CONNECT_MAX = 16 * 1024, TEXT_MAX = 256 };
+enum { URL_MAX = 1024, HOST_MAX = 256, HELLO_MAX = RR_NATS_LINE_MAX + 4096, CONNECT_MAX = 2 * RR_NATS_WHO_MAX, TEXT_MAX = 256 };
+
+/* An address as users and servers write it: [scheme://][user[:password]@]host[:port][/path]. */
+typedef struct address {
+    rr_slice user, password; /* as they stand there; no data: not there */
+    rr_slice host, port;
+} address;
 
 typedef struct greeting {
     rr_feed *feed;
     const rr_nats *nats;
     int64_t until_ms;
     char url[URL_MAX], host[HOST_MAX], port[8];
-    char name[HOST_MAX];      /* that the certificate is to be for */
-    rr_slice user, password;  /* of the URL; no data: none there */
-    char *hello;              /* what the server said, ended with a NUL */
-    size_t hello_len;
+    address own, any; /* among the URLs that we were given: this server's, and the first that tells who we are */
+    char *hello;      /* what the server said; up to hello_at it was heard */
+    size_t hello_at, hello_len;
     rr_slice info;
     char *line;               /* what we say */
     size_t line_len;
@@ -34,7 +40,8 @@ typedef struct greeting {
 
 static rr_status fail(const greeting *g, const char *what, const char *why)
 {
-    return rr_fail(g->error, RR_UNAVAILABLE, "%s: %s: %s", g->nats->place, what, why);
+    snprintf(g->feed->why, sizeof g->feed->why, "%s: %s", what, why);
+    return rr_fail(g->error, RR_UNAVAILABLE, "%s: %s", g->nats->place, g->feed->why);
 }
 
 static int64_t left_ms(const greeting *g)
@@ -91,12 +98,6 @@ void rr_feed_part(rr_feed *feed)
 
 /* --- where to --- */
 
-/* An address as users and servers write it: [scheme://][user[:password]@]host[:port]. */
-typedef struct address {
-    rr_slice user, password; /* no data: not there */
-    rr_slice host, port;
-} address;
-
 static rr_slice between(const char *from, const char *to)
 {
     return (rr_slice){from, (size_t)(to - from)};
@@ -104,8 +105,8 @@ static rr_slice between(const char *from, const char *to)
 
 static address read_address(rr_slice url)
 {
-    const char *from = url.data, *end = from + url.len, *scheme = memmem(from, url.len, "://", 3), *at, *colon;
-    address read = {.user = {NULL, 0}};
+    const char *from = url.data, *end = from + url.len, *scheme = memmem(from, url.len, "://", 3), *at, *colon, *path;
+    address read = {.port = RR_SLICE("4222")};
 
     from = scheme == NULL ? from : scheme + 3;
     at = memrchr(from, '@', (size_t)(end - from));
@@ -115,9 +116,11 @@ static address read_address(rr_slice url)
         read.password = colon == NULL ? (rr_slice){NULL, 0} : between(colon + 1, at);
         from = at + 1;
     }
+    path = memchr(from, '/', (size_t)(end - from));
+    end = path == NULL ? end : path;
     colon = memrchr(from, ':', (size_t)(end - from));
     if (colon != NULL && memchr(colon, ']', (size_t)(end - colon)) == NULL) {
-        read.port = between(colon + 1, end);
+        read.port = colon + 1 == end ? read.port : between(colon + 1, end);
         end = colon;
     }
     read.host = end - from >= 2 && *from == '[' ? between(from + 1, end - 1) : between(from, end);
@@ -129,51 +132,84 @@ static bool copy_text(rr_slice from, char *to, size_t room)
     if (from.len >= room) {
         return false;
     }
-    snprintf(to, room, "%.*s", (int)from.len, from.data == NULL ? "" : from.data);
+    if (from.len != 0) {
+        memcpy(to, from.data, from.len);
+    }
+    to[from.len] = '\0';
     return true;
 }
 
-/* The server's certificate is to be for the host that it was found by. One that another server told us of is known by the
- * name that we were given, as they are in a cluster. */
-static void choose_name(greeting *g)
+/* The addresses that we were given, one a call. */
+static bool next_address(const char **urls, address *read)
 {
-    const char *urls = g->nats->options.url == NULL ? "" : g->nats->options.url;
+    size_t len;
 
-    snprintf(g->name, sizeof g->name, "%s", g->host);
-    for (const char *at = urls; *at != '\0'; at += strspn(at, ", ")) {
-        size_t len = strcspn(at, ", ");
-        rr_slice host = read_address((rr_slice){at, len}).host;
+    *urls += strspn(*urls, ", ");
+    len = strcspn(*urls, ", ");
+    *read = read_address((rr_slice){*urls, len});
+    *urls += len;
+    return len != 0;
+}
 
-        if (rr_slice_equal(host, rr_slice_of(g->host))) {
-            snprintf(g->name, sizeof g->name, "%s", g->host);
-            return;
+static const char *urls_of(const greeting *g)
+{
+    return g->nats->options.url == NULL ? "" : g->nats->options.url;
+}
+
+static void look_up(greeting *g)
+{
+    const char *urls = urls_of(g);
+    address read;
+
+    while (next_address(&urls, &read)) {
+        if (g->own.host.len == 0 && rr_slice_equal(read.host, rr_slice_of(g->host))
+            && rr_slice_equal(read.port, rr_slice_of(g->port))) {
+            g->own = read;
         }
-        if (at == urls) {
-            copy_text(host, g->name, sizeof g->name);
+        if (g->any.user.len == 0) {
+            g->any = read;
         }
-        at += len;
     }
+}
+
+/* The server where cnats is. That one may take no more connections, while it keeps those that it has (it is about to go,
+ * or full): so after each attempt that failed another one is tried, of those that cnats knows. */
+static bool choose_server(greeting *g)
+{
+    char **servers = NULL;
+    int count = 0;
+    bool chosen = natsConnection_GetConnectedUrl(g->nats->connection, g->url, sizeof g->url) == NATS_OK && g->url[0] != '\0';
+
+    if (chosen && g->feed->failures != 0 && natsConnection_GetServers(g->nats->connection, &servers, &count) == NATS_OK) {
+        unsigned which = g->feed->failures % ((unsigned)count + 1);
+
+        if (which != 0) {
+            chosen = copy_text(rr_slice_of(servers[which - 1]), g->url, sizeof g->url);
+        }
+        for (int k = 0; k < count; k++) {
+            free(servers[k]);
+        }
+        free(servers);
+    }
+    return chosen;
 }
 
 static rr_status find_server(greeting *g)
 {
     address read;
 
-    if (natsConnection_GetConnectedUrl(g->nats->connection, g->url, sizeof g->url) != NATS_OK || g->url[0] == '\0') {
+    if (!choose_server(g)) {
         return fail(g, "connect", "not connected");
     }
     read = read_address(rr_slice_of(g->url));
-    g->user = read.user;
-    g->password = read.password;
-    if (!copy_text(read.host, g->host, sizeof g->host)
-        || !copy_text(read.port.len == 0 ? RR_SLICE("4222") : read.port, g->port, sizeof g->port)) {
+    if (!copy_text(read.host, g->host, sizeof g->host) || !copy_text(read.port, g->port, sizeof g->port)) {
         return fail(g, "connect", "the server's address is too long");
     }
-    choose_name(g);
+    look_up(g);
     return RR_OK;
 }
 
-static bool connect_one(greeting *g, const struct addrinfo *to)
+static bool connect_one(greeting *g, const struct addrinfo *to, int64_t most_ms)
 {
     int one = 1, why = 0;
     socklen_t len = sizeof why;
@@ -187,7 +223,7 @@ static bool connect_one(greeting *g, const struct addrinfo *to)
     if (connect(g->feed->fd, to->ai_addr, to->ai_addrlen) != 0) {
         why = errno;
         if (why == EINPROGRESS) {
-            why = poll(&there, 1, (int)left_ms(g)) == 1 ? 0 : ETIMEDOUT;
+            why = poll(&there, 1, (int)most_ms) == 1 ? 0 : ETIMEDOUT;
         }
         if (why == 0) {
             getsockopt(g->feed->fd, SOL_SOCKET, SO_ERROR, &why, &len);
@@ -211,7 +247,7 @@ static rr_status reach(greeting *g)
         return fail(g, g->host, gai_strerror(resolved));
     }
     for (const struct addrinfo *one = found; one != NULL && !g->feed->open; one = one->ai_next) {
-        g->feed->open = connect_one(g, one);
+        g->feed->open = connect_one(g, one, one->ai_next == NULL ? left_ms(g) : left_ms(g) / 2);
     }
     freeaddrinfo(found);
     return g->feed->open ? RR_OK : fail(g, "connect", strerror(errno));
@@ -221,8 +257,8 @@ static rr_status reach(greeting *g)
 
 static bool load_files(SSL_CTX *context, const rr_nats_options *options)
 {
-    bool good = options->tls_ca_file != NULL ? SSL_CTX_load_verify_locations(context, options->tls_ca_file, NULL) == 1
-                                             : SSL_CTX_set_default_verify_paths(context) == 1;
+    bool good = SSL_CTX_set_default_verify_paths(context) == 1
+                && (options->tls_ca_file == NULL || SSL_CTX_load_verify_locations(context, options->tls_ca_file, NULL) == 1);
 
     if (good && options->tls_cert_file != NULL) {
         good = SSL_CTX_use_certificate_chain_file(context, options->tls_cert_file) == 1
@@ -258,10 +294,39 @@ static rr_status shake_hands(greeting *g)
     }
 }
 
+static bool is_ip(const char *host)
+{
+    unsigned char ip[sizeof(struct in6_addr)];
+
+    return inet_pton(AF_INET, host, ip) == 1 || inet_pton(AF_INET6, host, ip) == 1;
+}
+
+/* The server's certificate is to be for the host that it was found by. One that another server told us of, by its
+ * address, is known by a name that we were given, as they are in a cluster. */
+static bool expect_names(greeting *g)
+{
+    SSL *tls = g->feed->tls;
+    const char *urls = g->own.host.len == 0 && is_ip(g->host) ? urls_of(g) : "";
+    bool good = true, named = false;
+    char name[HOST_MAX];
+    address read;
+
+    SSL_set_hostflags(tls, X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS);
+    while (next_address(&urls, &read)) {
+        if (copy_text(read.host, name, sizeof name) && !is_ip(name)) {
+            good = good && SSL_add1_host(tls, name) == 1 && (named || SSL_set_tlsext_host_name(tls, name) == 1);
+            named = true;
+        }
+    }
+    if (named) {
+        return good;
+    }
+    return SSL_set1_host(tls, g->host) == 1 && (is_ip(g->host) || SSL_set_tlsext_host_name(tls, g->host) == 1);
+}
+
 static rr_status secure(greeting *g)
 {
     SSL_CTX *context = SSL_CTX_new(TLS_client_method());
-    unsigned char ip[sizeof(struct in6_addr)];
     bool named;
 
     ERR_clear_error();
@@ -274,11 +339,7 @@ static rr_status secure(greeting *g)
     SSL_CTX_set_mode(context, SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER);
     g->feed->tls = SSL_new(context);
     SSL_CTX_free(context);
-    named = g->feed->tls != NULL && SSL_set_fd(g->feed->tls, g->feed->fd) == 1
-            && SSL_set1_host(g->feed->tls, g->name) == 1;
-    if (named && inet_pton(AF_INET, g->name, ip) != 1 && inet_pton(AF_INET6, g->name, ip) != 1) {
-        named = SSL_set_tlsext_host_name(g->feed->tls, g->name) == 1;
-    }
+    named = g->feed->tls != NULL && SSL_set_fd(g->feed->tls, g->feed->fd) == 1 && expect_names(g);
     return named ? shake_hands(g) : fail(g, "TLS", tls_words());
 }
 
@@ -299,20 +360,27 @@ static void say_text(greeting *g, const char *text)
     say(g, text, strlen(text));
 }
 
-/* ,"name":"value" */
-static void say_field(greeting *g, const char *name, rr_slice value)
+/* ,"name":"value". What stands in a URL goes as it stands there, as cnats does it. */
+static void say_raw(greeting *g, const char *name, rr_slice value)
 {
     say_text(g, ",\"");
     say_text(g, name);
     say_text(g, "\":\"");
-    for (size_t k = 0; k < value.len; k++) {
-        char escaped[8];
-        unsigned char c = (unsigned char)value.data[k];
-
-        snprintf(escaped, sizeof escaped, c < 0x20 ? "\\u%04x" : c == '"' || c == '\\' ? "\\%c" : "%c", c);
-        say_text(g, escaped);
-    }
+    say(g, value.data, value.len);
     say_text(g, "\"");
+}
+
+static void say_field(greeting *g, const char *name, const char *value)
+{
+    char *escaped = rr_nats_json_text(value);
+
+    if (escaped == NULL) {
+        g->line_len = CONNECT_MAX; /* as if there were no room */
+        return;
+    }
+    say_raw(g, name, rr_slice_of(escaped));
+    explicit_bzero(escaped, strlen(escaped));
+    free(escaped);
 }
 
 /* What stands in INFO behind a name. */
@@ -351,8 +419,18 @@ static rr_status say_signature(greeting *g, const char *path)
         *at = (char)(*at == '+' ? '-' : *at == '/' ? '_' : *at);
     }
     text[strcspn(text, "=")] = '\0';
-    say_field(g, "sig", rr_slice_of(text));
+    say_field(g, "sig", text);
     return RR_OK;
+}
+
+static void say_login(greeting *g, const address *from)
+{
+    if (from->user.len != 0 && from->password.len == 0) {
+        say_raw(g, "auth_token", from->user);
+    } else if (from->user.len != 0) {
+        say_raw(g, "user", from->user);
+        say_raw(g, "pass", from->password);
+    }
 }
 
 static rr_status say_who(greeting *g)
@@ -364,26 +442,24 @@ static rr_status say_who(greeting *g)
         if (!rr_nats_public_key(options->nkey_seed_file, text)) {
             return fail(g, options->nkey_seed_file, "the public key is no longer there");
         }
-        say_field(g, "nkey", rr_slice_of(text));
+        say_field(g, "nkey", text);
         return say_signature(g, options->nkey_seed_file);
     }
     if (options->credentials_file != NULL) {
         if (!rr_nats_user_jwt(options->credentials_file, text)) {
             return fail(g, options->credentials_file, "the user's JWT is no longer there");
         }
-        say_field(g, "jwt", rr_slice_of(text));
+        say_field(g, "jwt", text);
         return say_signature(g, options->credentials_file);
     }
-    if (g->user.len != 0 && g->password.data == NULL) {
-        say_field(g, "auth_token", g->user);
-    } else if (g->user.len != 0) {
-        say_field(g, "user", g->user);
-        say_field(g, "pass", g->password);
+    /* As cnats has it: this server's URL, else the keys, else any URL. */
+    if (g->own.user.len != 0 || (options->token == NULL && options->user == NULL)) {
+        say_login(g, g->own.user.len != 0 ? &g->own : &g->any);
     } else if (options->token != NULL) {
-        say_field(g, "auth_token", rr_slice_of(options->token));
-    } else if (options->user != NULL) {
-        say_field(g, "user", rr_slice_of(options->user));
-        say_field(g, "pass", rr_slice_of(options->password == NULL ? "" : options->password));
+        say_field(g, "auth_token", options->token);
+    } else {
+        say_field(g, "user", options->user);
+        say_field(g, "pass", options->password == NULL ? "" : options->password);
     }
     return RR_OK;
 }
@@ -394,19 +470,23 @@ static rr_status introduce(greeting *g)
 
     say_text(g, "CONNECT {\"verbose\":false,\"pedantic\":false,\"headers\":true,\"no_responders\":true,\"protocol\":1,"
                 "\"echo\":false,\"lang\":\"c\",\"version\":\"" RR_VERSION_TEXT "\"");
-    say_field(g, "name", rr_slice_of(g->nats->options.name == NULL ? "result-reconciler" : g->nats->options.name));
+    say_field(g, "name", g->nats->options.name == NULL ? "result-reconciler" : g->nats->options.name);
     status = say_who(g);
     say_text(g, "}\r\nPING\r\n");
     return status == RR_OK && g->line_len >= CONNECT_MAX ? fail(g, "log in", "who we are is too long to be said") : status;
 }
 
+/* Where it cannot be sent the server has gone, and may have said why: that is heard next. */
 static rr_status send_all(greeting *g)
 {
     for (size_t sent = 0; sent < g->line_len;) {
         long done = rr_feed_write(g->feed, g->line + sent, g->line_len - sent);
 
-        if (done < 0 || left_ms(g) == 0) {
-            return fail(g, "log in", done < 0 ? "the server closed the connection" : "no answer in time");
+        if (done < 0) {
+            return RR_OK;
+        }
+        if (left_ms(g) == 0) {
+            return fail(g, "log in", "no answer in time");
         }
         if (done == 0) {
             rr_feed_wait(g->feed, true, left_ms(g));
@@ -416,41 +496,45 @@ static rr_status send_all(greeting *g)
     return RR_OK;
 }
 
-/* The next operation from the server, into *parsed. Nothing comes behind INFO and PONG before we have said something, so
- * all that was received is this one. */
+/* Waits for more of what the server says. */
+static rr_status listen_on(greeting *g)
+{
+    long got = rr_feed_read(g->feed, g->hello + g->hello_len, HELLO_MAX - g->hello_len);
+
+    if (got < 0 || (got == 0 && left_ms(g) == 0)) {
+        return fail(g, "log in", got < 0 ? "the server closed the connection" : "no answer in time");
+    }
+    if (got == 0) {
+        rr_feed_wait(g->feed, false, left_ms(g));
+    }
+    g->hello_len += (size_t)got;
+    return RR_OK;
+}
+
+/* The next operation of that kind from the server, into *parsed. What came behind it stays. */
 static rr_status hear(greeting *g, rr_nats_op wanted, rr_nats_parsed *parsed)
 {
-    size_t at = 0;
+    rr_status status = RR_OK;
 
-    g->hello_len = 0;
-    for (;;) {
-        rr_nats_op op = rr_nats_parse((rr_slice){g->hello + at, g->hello_len - at}, parsed);
-        long got;
+    while (status == RR_OK) {
+        rr_nats_op op = rr_nats_parse((rr_slice){g->hello + g->hello_at, g->hello_len - g->hello_at}, parsed);
+        char text[TEXT_MAX];
 
-        if (op == wanted) {
-            return RR_OK;
-        }
         if (op == RR_NATS_ERROR) {
-            return rr_fail(g->error, RR_UNAVAILABLE, "%s: log in: the server says%.*s", g->nats->place,
-                           (int)parsed->payload.len, parsed->payload.data);
+            snprintf(text, sizeof text, "the server says%.*s", (int)parsed->payload.len, parsed->payload.data);
+            status = fail(g, "log in", text);
+        } else if (op == RR_NATS_BROKEN || (op == RR_NATS_MORE && g->hello_len == HELLO_MAX)) {
+            status = fail(g, "log in", "what answers is not a NATS server");
+        } else if (op == RR_NATS_MORE) {
+            status = listen_on(g);
+        } else {
+            g->hello_at += parsed->used;
+            if (op == wanted) {
+                break;
+            }
         }
-        if (op == RR_NATS_BROKEN || g->hello_len == HELLO_MAX) {
-            return fail(g, "log in", "what answers is not a NATS server");
-        }
-        if (op != RR_NATS_MORE) {
-            at += parsed->used;
-            continue;
-        }
-        got = rr_feed_read(g->feed, g->hello + g->hello_len, HELLO_MAX - g->hello_len);
-        if (got < 0 || (got == 0 && left_ms(g) == 0)) {
-            return fail(g, "log in", got < 0 ? "the server closed the connection" : "no answer in time");
-        }
-        if (got == 0) {
-            rr_feed_wait(g->feed, false, left_ms(g));
-        }
-        g->hello_len += (size_t)got;
-        g->hello[g->hello_len] = '\0';
     }
+    return status;
 }
 
 static bool wants_tls(const greeting *g)
@@ -461,6 +545,18 @@ static bool wants_tls(const greeting *g)
            || memmem(g->info.data, g->info.len, required, sizeof required - 1) != NULL;
 }
 
+/* What came in the open before TLS is of no account, but for a server that tells why it does not take us. */
+static rr_status change_to_tls(greeting *g)
+{
+    rr_nats_parsed parsed;
+
+    if (rr_nats_parse((rr_slice){g->hello + g->hello_at, g->hello_len - g->hello_at}, &parsed) == RR_NATS_ERROR) {
+        return hear(g, RR_NATS_PONG, &parsed);
+    }
+    g->hello_len = g->hello_at;
+    return secure(g);
+}
+
 static rr_status talk(greeting *g)
 {
     rr_nats_parsed parsed;
@@ -468,11 +564,15 @@ static rr_status talk(greeting *g)
 
     g->info = parsed.payload;
     if (status == RR_OK && wants_tls(g)) {
-        status = secure(g);
+        status = change_to_tls(g);
     }
     status = status == RR_OK ? introduce(g) : status;
     status = status == RR_OK ? send_all(g) : status;
-    return status == RR_OK ? hear(g, RR_NATS_PONG, &parsed) : status;
+    status = status == RR_OK ? hear(g, RR_NATS_PONG, &parsed) : status;
+    if (status == RR_OK && !rr_feed_received(g->feed, g->hello + g->hello_at, g->hello_len - g->hello_at)) {
+        status = rr_fail(g->error, RR_UNAVAILABLE, "%s: %s", g->nats->place, g->feed->why);
+    }
+    return status;
 }
 
 rr_status rr_feed_greet(rr_feed *feed, const rr_nats *nats, rr_error *error)
@@ -481,7 +581,7 @@ rr_status rr_feed_greet(rr_feed *feed, const rr_nats *nats, rr_error *error)
     greeting g = {.feed = feed, .nats = nats, .until_ms = rr_nats_now_ms() + timeout_ms, .error = error};
     rr_status status;
 
-    g.hello = malloc(HELLO_MAX + 1);
+    g.hello = malloc(HELLO_MAX);
     g.line = malloc(CONNECT_MAX);
     status = g.hello == NULL || g.line == NULL ? rr_fail(error, RR_MEMORY, "memory ran out") : find_server(&g);
     status = status == RR_OK ? reach(&g) : status;
