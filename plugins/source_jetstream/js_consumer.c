@@ -4,7 +4,7 @@
 
 #include <stdio.h>
 
-enum { NS_PER_S = 1000000000, NS_PER_MS = 1000000 };
+enum { NS_PER_S = 1000000000, NS_PER_MS = 1000000, MISSING_MS = 30000 };
 
 static const char *ack_word(jsAckPolicy policy)
 {
@@ -41,6 +41,18 @@ rr_status rr_js_gone(rr_source *source, const char *why, rr_error *error)
     return RR_CONFIG;
 }
 
+rr_status rr_js_missing(rr_source *source, const char *why, rr_error *error)
+{
+    int64_t now_ms = rr_nats_now_ms();
+
+    source->missing_from_ms = source->missing_from_ms == 0 ? now_ms : source->missing_from_ms;
+    if (!source->clustered || now_ms - source->missing_from_ms > MISSING_MS) {
+        return rr_js_gone(source, why, error);
+    }
+    return rr_fail(error, RR_UNAVAILABLE, "consumer %s of stream %s: a server says that it is not there; asking again",
+                   source->options.consumer, source->options.stream);
+}
+
 rr_status rr_js_consumer_info(rr_source *source, int wait_ms, jsConsumerInfo **info, rr_error *error)
 {
     jsErrCode code = 0;
@@ -51,16 +63,18 @@ rr_status rr_js_consumer_info(rr_source *source, int wait_ms, jsConsumerInfo **i
     options.Wait = wait_ms;
     status = js_GetConsumerInfo(info, source->js, source->options.stream, source->options.consumer, &options, &code);
     if (status == NATS_OK) {
+        source->clustered = (*info)->Cluster != NULL && (*info)->Cluster->Name != NULL;
+        source->missing_from_ms = 0;
         return RR_OK;
     }
     *info = NULL;
     if (code == JSStreamNotFoundErr) {
-        return rr_js_gone(source, "the stream is gone; its messages are lost to us, and a new one of that name would "
+        return rr_js_missing(source, "the stream is gone; its messages are lost to us, and a new one of that name would "
                           "count from 1 again: start anew on purpose, with another consumer", error);
     }
     if (status == NATS_NOT_FOUND || code == JSConsumerNotFoundErr) {
-        return rr_js_gone(source, "the consumer is gone, and with it what was acknowledged; make it again on purpose",
-                          error);
+        return rr_js_missing(source, "the consumer is gone, and with it what was acknowledged; make it again on purpose",
+                             error);
     }
     return rr_nats_js_fail(source->nats, status, (int)code, "ask for the consumer", error);
 }

@@ -35,6 +35,9 @@ struct rr_source {
     bool bound;           /* subscribed, and the consumer is known to be there */
     bool leaving;         /* no interest any more */
     int64_t revive_at_ms; /* not before that: open a new connection */
+    int64_t rebind_at_ms; /* and this: subscribe again */
+    bool clustered;
+    int64_t missing_from_ms; /* since then the servers say that the consumer is not there; 0: they do not */
     int64_t ask_ms; /* how long an answer about the consumer is waited for; longer after each that did not come */
 
     /* ack: all */
@@ -70,6 +73,10 @@ rr_status rr_js_within(const rr_source *source, rr_error *error);
 /* Asks for the consumer, waiting at most wait_ms. CONFIG, for good, where it or the stream is gone. The caller frees
  * *info with jsConsumerInfo_Destroy. */
 rr_status rr_js_consumer_info(rr_source *source, int wait_ms, jsConsumerInfo **info, rr_error *error);
+
+/* The servers say that stream or consumer is not there: why. One of a cluster that has just started says so for a while
+ * of what it does not know yet, so there it is for good only if they go on to say it. */
+rr_status rr_js_missing(rr_source *source, const char *why, rr_error *error);
 
 /* Remembers a failure that does not come back by itself. */
 rr_status rr_js_gone(rr_source *source, const char *why, rr_error *error);

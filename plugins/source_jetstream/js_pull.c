@@ -19,7 +19,7 @@ enum {
     NAP_MS = 10,
     SILENT_MS = 2 * RR_JS_HEARTBEAT_MS + 500, /* two heartbeats missed */
     DEAF_MS = 2 * RR_JS_EXPIRES_MS, /* silent for so long: say that it cannot be reached */
-    PAUSE_MS = 250,    /* before a new pull, after the server turned one away */
+    PAUSE_MS = 250,    /* before a new pull, after the server turned one away; between two attempts to bind */
     REVIVE_MS = 1000,
     ASK_MIN_MS = 250,  /* the first wait for an answer about the consumer */
     FORGIVE_MS = RR_JS_EXPIRES_MS + 1500,
@@ -118,6 +118,9 @@ static rr_status bind_again(rr_source *source, int64_t deadline_ms, rr_error *er
         status = rr_js_settle(source, info, error);
     }
     jsConsumerInfo_Destroy(info);
+    if (fresh || status != RR_OK) {
+        source->rebind_at_ms = rr_nats_now_ms() + PAUSE_MS;
+    }
     if (status == RR_OK) {
         source->bound = true;
         source->owed = 0;
@@ -140,13 +143,15 @@ static void revive(rr_source *source)
     }
 }
 
+/* Also for the time to bind again, so that a server that turns us away at once makes no busy loop. */
 static rr_status wait_connected(rr_source *source, int64_t deadline_ms, rr_error *error)
 {
     for (;;) {
         if (source->nats == NULL || rr_nats_gave_up(source->nats)) {
             revive(source);
         }
-        if (source->nats != NULL && rr_nats_connected(source->nats)) {
+        if (source->nats != NULL && rr_nats_connected(source->nats)
+            && (rr_js_in_step(source) || rr_nats_now_ms() >= source->rebind_at_ms)) {
             return RR_OK;
         }
         if (rr_nats_now_ms() >= deadline_ms) {
@@ -174,10 +179,22 @@ static rr_status settle_again(rr_source *source, int64_t deadline_ms, rr_error *
     return status;
 }
 
+/* What we may not say or hear is never acknowledged, or never comes. */
+static void look_at_complaint(rr_source *source)
+{
+    char text[2 * sizeof source->feed.why];
+
+    if (strstr(source->feed.why, "Permissions Violation") != NULL) {
+        snprintf(text, sizeof text, "%s: %s; the user's permissions must allow it", source->nats->place, source->feed.why);
+        rr_js_gone(source, text, NULL);
+    }
+}
+
 static rr_status get_ready(rr_source *source, int64_t deadline_ms, rr_error *error)
 {
     rr_status status;
 
+    look_at_complaint(source);
     if (source->failed.status != RR_OK) {
         if (error != NULL) {
             *error = source->failed;
@@ -291,10 +308,11 @@ static rr_status take_answer(rr_source *source, const rr_feed_message *message, 
     uint64_t code = rr_js_json_number(message->payload, "err_code");
 
     if (code == JSConsumerNotFoundErr || code == JSStreamNotFoundErr) {
-        return rr_js_gone(source, code == JSStreamNotFoundErr ? "the stream is gone, and the consumer with it"
-                                                              : "the consumer is gone, and with it what was "
-                                                                "acknowledged; make it again on purpose", error);
+        return rr_js_missing(source, code == JSStreamNotFoundErr ? "the stream is gone, and the consumer with it"
+                                                                 : "the consumer is gone, and with it what was "
+                                                                   "acknowledged; make it again on purpose", error);
     }
+    source->missing_from_ms = 0;
     return RR_OK;
 }
 

@@ -54,6 +54,9 @@ rr_status rr_js_unavailable(const rr_source *source, rr_error *error)
     if (source->nats == NULL) {
         return rr_fail(error, RR_UNAVAILABLE, "not connected to %s; trying again", source->options.url);
     }
+    if (rr_nats_connected(source->nats) && !source->feed.open && source->feed.why[0] != '\0') {
+        return rr_fail(error, RR_UNAVAILABLE, "%s: %s; trying again", source->nats->place, source->feed.why);
+    }
     natsConnection_GetLastError(source->nats->connection, &last);
     return rr_fail(error, RR_UNAVAILABLE, "%s: not connected%s%s; trying again", source->nats->place,
                    last != NULL && last[0] != '\0' ? ": " : "", last == NULL ? "" : last);

@@ -1,5 +1,6 @@
-/* A nats-server that wants TLS, a certificate from its client and an nkey: records, dead letters and alerts pass, and
- * whoever comes with something else is told what is wrong, where, and what to do. The certificates are made here. */
+/* A nats-server that wants TLS, a certificate from its client and an nkey, or the credentials of an operator: records,
+ * dead letters and alerts pass, and whoever comes with something else, or may not do what is needed, is told what is
+ * wrong, where, and what to do. The certificates are made here. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <netinet/in.h>
 #include <pthread.h>
@@ -15,6 +16,7 @@
 
 #include <cmocka.h>
 
+#include "credentials.h"
 #include "nats_connect.h"
 #include "publish.h"
 
@@ -28,7 +30,7 @@ enum { DONE_MS = 60000, PATH_ROOM = 256, TEXT_ROOM = 4096, NO_SERVER = 69, CONFI
 #define OURS "nkey: user.nk, " TLS("good", "client")
 
 static rr_server server;
-static char server_config[TEXT_ROOM];
+static char server_config[4 * TEXT_ROOM];
 
 /* ---- certificates ---- */
 
@@ -286,6 +288,136 @@ static void alerts_that_cannot_be_sent_are_told(void **state)
     assert_int_equal(rr_child_stop(program, DONE_MS), 0);
 }
 
+/* ---- servers of other kinds ---- */
+
+/* In place of the one with TLS, with what stands in server_config. */
+static void start_another(void)
+{
+    rr_server_fini(&server);
+    assert_true(rr_server_start_nats(&server, server_config));
+}
+
+static void the_credentials_of_an_operator_are_taken(void **state)
+{
+    rr_world *world = *state;
+    char config[RR_WORLD_PATH], creds[PATH_ROOM];
+    rr_child *program;
+
+    snprintf(creds, sizeof creds, "%s/user.creds", world->folder);
+    rr_credentials_make(creds, "", server_config, sizeof server_config);
+    start_another();
+    configure(world, "nats://127.0.0.1", "credentials: user.creds", NULL, config);
+    assert_ends(world, "streams", config, "--create", 0);
+    assert_published(world, config, RECORD "1,\"value\":2}\n" RECORD "2,\"value\":3}\n{\"business_key\":\"k\"}\n");
+    program = rr_child_run(world, config, NULL);
+    rr_child_wait_for(program, "contract_violation", DONE_MS);
+    assert_int_equal(rr_child_stop(program, DONE_MS), 0);
+    assert_int_equal(rr_child_count_before(program, " acknowledged"), 3);
+    assert_int_equal(rr_child_count_before(program, " dead letters"), 1);
+    program = rr_child_start(world, (const char *[]){"run", "--config", config, "--until-idle", NULL});
+    assert_int_equal(rr_child_wait(program, DONE_MS), 0);
+    assert_int_equal(rr_child_count_before(program, " delivered"), 0);
+}
+
+/* Else nothing would be acknowledged, or nothing would come, and nobody would know why. */
+static void what_the_user_may_not_do_is_told(void **state)
+{
+    static const char *const denied[] = {"$JS.ACK.", "$JS.API.CONSUMER.MSG.NEXT."};
+    rr_world *world = *state;
+
+    for (size_t k = 0; k < 2; k++) {
+        char config[RR_WORLD_PATH];
+        rr_child *program;
+
+        snprintf(server_config, sizeof server_config,
+                 "authorization {users: [{user: a, password: a}, {user: u, password: 'p\"', permissions: "
+                 "{publish: {deny: [\"%s>\"]}}}]}\n", denied[k]);
+        start_another();
+        configure(world, "nats://127.0.0.1", "user: a, password: a", NULL, config);
+        assert_ends(world, "streams", config, "--create", 0);
+        assert_published(world, config, RECORD "1,\"value\":2}\n");
+        configure(world, "nats://127.0.0.1", "user: u, password: 'p\"'", NULL, config);
+        program = rr_child_start(world, (const char *[]){"run", "--config", config, NULL});
+        assert_int_equal(rr_child_wait(program, DONE_MS), CONFIGURATION);
+        assert_true(rr_child_has_said(program, "Permissions Violation for Publish to \"$JS."));
+        assert_true(rr_child_has_said(program, denied[k]));
+        rr_redis_ask(world, (const char *[]){"FLUSHALL", NULL});
+    }
+}
+
+static void what_the_user_may_not_hear_is_told(void **state)
+{
+    rr_world *world = *state;
+    char config[RR_WORLD_PATH];
+    rr_child *program;
+
+    snprintf(server_config, sizeof server_config,
+             "authorization {users: [{user: u, password: p, permissions: {subscribe: {deny: [\"_INBOX.>\"]}}}]}\n");
+    start_another();
+    configure(world, "nats://127.0.0.1", "user: u, password: p", NULL, config);
+    program = rr_child_start(world, (const char *[]){"run", "--config", config, NULL});
+    rr_child_wait_for(program, "Permissions Violation for Subscription to \"_INBOX.", DONE_MS);
+    assert_int_equal(rr_child_stop(program, DONE_MS), 0);
+}
+
+static size_t refusals(void)
+{
+    char path[PATH_ROOM], line[1024];
+    size_t count = 0;
+    FILE *file;
+
+    snprintf(path, sizeof path, "%s/log", server.folder);
+    file = fopen(path, "r");
+    assert_non_null(file);
+    while (fgets(line, sizeof line, file) != NULL) {
+        count += strstr(line, "maximum connections exceeded") != NULL;
+    }
+    fclose(file);
+    return count;
+}
+
+static bool is_stored(rr_world *world, const void *context)
+{
+    char *value = rr_redis_get(world, "rr:{parts:k}:v1");
+
+    (void)context;
+    free(value);
+    return value != NULL;
+}
+
+/* There is room for one of its two connections, until somebody else goes. It asks again, but not all the time. */
+static void a_server_that_is_full_is_waited_for(void **state)
+{
+    enum { MORE = 8, LEAST_MS = 200 };
+    rr_world *world = *state;
+    char config[RR_WORLD_PATH];
+    rr_nats_options options = {.url = server.url};
+    rr_nats *other = NULL;
+    rr_child *program;
+    long long begun;
+    size_t before;
+
+    snprintf(server_config, sizeof server_config, "max_connections: 2\n");
+    start_another();
+    configure(world, "nats://127.0.0.1", "ack_wait: 60s", NULL, config);
+    assert_ends(world, "streams", config, "--create", 0);
+    assert_published(world, config, RECORD "1,\"value\":2}\n");
+    assert_int_equal(rr_nats_open(&options, &other, NULL), RR_OK);
+    program = rr_child_run(world, config, NULL);
+    rr_child_wait_for(program, "log in: the server says 'maximum connections exceeded'", DONE_MS);
+    begun = rr_now_ms();
+    before = refusals();
+    while (refusals() < before + MORE) {
+        rr_nap_ms(20);
+    }
+    assert_true(rr_now_ms() - begun >= (MORE - 2) * LEAST_MS);
+    rr_nats_close(other);
+    rr_child_wait_for(program, "the queue is back", DONE_MS);
+    rr_wait(world, is_stored, NULL, DONE_MS, "the value");
+    assert_int_equal(rr_child_stop(program, DONE_MS), 0);
+    assert_int_equal(rr_child_count_before(program, " acknowledged"), 1);
+}
+
 /* ---- a server that has no key, only the nonces that it is told to give ---- */
 
 /* With SEED the first one's signature begins with a zero byte. */
@@ -370,6 +502,10 @@ int main(int argc, char **argv)
         cmocka_unit_test_setup_teardown(what_is_wrong_is_told_with_its_place_and_its_cause, begin, end),
         cmocka_unit_test_setup_teardown(without_a_certificate_it_waits_and_says_why, begin, end),
         cmocka_unit_test_setup_teardown(alerts_that_cannot_be_sent_are_told, begin, end),
+        cmocka_unit_test_setup_teardown(the_credentials_of_an_operator_are_taken, begin, end),
+        cmocka_unit_test_setup_teardown(what_the_user_may_not_do_is_told, begin, end),
+        cmocka_unit_test_setup_teardown(what_the_user_may_not_hear_is_told, begin, end),
+        cmocka_unit_test_setup_teardown(a_server_that_is_full_is_waited_for, begin, end),
     };
     int code = rr_world_main(argc, argv);
 
