@@ -19,18 +19,19 @@ typedef struct reading {
     bool (*each)(void *context, const rr_delivery *delivery);
     void *context;
     bool ended;
+    bool enough; /* no more is wanted, whatever there is */
+    uint64_t next; /* nothing below it is to come any more */
     char subject[2 * RR_JS_NAME_MAX + 64], inbox[128];
     natsSubscription *sub;
 } reading;
 
 static void hand_over(reading *run, rr_delivery *delivery, uint64_t pending)
 {
-    if (delivery->stream_sequence > run->to) {
-        run->ended = true;
-        return;
-    }
     delivery->handle = NULL;
-    run->ended = !run->each(run->context, delivery) || pending == 0 || delivery->stream_sequence == run->to;
+    run->next = delivery->stream_sequence + 1;
+    run->enough = delivery->stream_sequence > run->to || !run->each(run->context, delivery)
+                  || delivery->stream_sequence == run->to;
+    run->ended = run->enough || pending == 0;
 }
 
 static rr_status ask_round(reading *run, rr_error *error)
@@ -85,6 +86,34 @@ static rr_status subscribe_to(reading *run, const char *consumer, rr_error *erro
     return status;
 }
 
+/* A reader may be with a server of a cluster that does not have the newest messages yet, and sees an end too early. Whoever
+ * asked up to a certain place goes by what was not there, so it asks the stream's leader whether there is more. */
+static rr_status confirm_end(reading *run, rr_error *error)
+{
+    rr_source *source = run->source;
+    char subject[RR_JS_NAME_MAX + 32], request[RR_JS_FILTER_MAX + 64];
+    natsMsg *answer = NULL;
+    natsStatus status;
+    rr_slice json;
+    uint64_t found;
+    bool none;
+
+    snprintf(subject, sizeof subject, "$JS.API.STREAM.MSG.GET.%s", source->options.stream);
+    snprintf(request, sizeof request, "{\"seq\":%" PRIu64 ",\"next_by_subj\":\"%s\"}", run->next,
+             source->filter[0] == '\0' ? ">" : source->filter);
+    status = natsConnection_RequestString(&answer, source->nats->connection, subject, request, source->options.timeout_ms);
+    if (status != NATS_OK) {
+        return rr_nats_fail(source->nats, status, "ask for the end of the stream", error);
+    }
+    json = rr_js_data(answer);
+    found = rr_js_json_number(json, "seq");
+    none = rr_js_json_number(json, "err_code") == JSNoMessageFoundErr;
+    natsMsg_Destroy(answer);
+    return none || found > run->to ? RR_OK
+                                   : rr_fail(error, RR_UNAVAILABLE, "stream %s: one of its servers does not have all of it yet; "
+                                             "asking again", source->options.stream);
+}
+
 static rr_status read_by_consumer(reading *run, rr_error *error)
 {
     rr_source *source = run->source;
@@ -113,6 +142,9 @@ static rr_status read_by_consumer(reading *run, rr_error *error)
     rr_nats_retire(source->nats, run->sub);
     if (rr_nats_connected(source->nats)) {
         js_DeleteConsumer(source->js, source->options.stream, info->Name, NULL, NULL);
+    }
+    if (status == RR_OK && info->Cluster != NULL && !run->enough && run->to != UINT64_MAX) {
+        status = confirm_end(run, error);
     }
     jsConsumerInfo_Destroy(info);
     return status;
@@ -195,6 +227,7 @@ rr_status rr_js_replay(rr_source *source, uint64_t from, uint64_t to, bool (*eac
     reading run = {.source = source, .from = from == 0 ? 1 : from, .to = to == 0 ? UINT64_MAX : to, .each = each,
                    .context = context};
 
+    run.next = run.from;
     if (source->nats == NULL || !rr_nats_connected(source->nats)) {
         return rr_js_unavailable(source, error);
     }
