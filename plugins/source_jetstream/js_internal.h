@@ -29,6 +29,7 @@ struct rr_source {
     uint64_t pull_number;
     uint64_t void_below;  /* pulls with a lower number are void */
     size_t owed;          /* messages that the pulls outstanding may still bring */
+    size_t message_bytes; /* what one of them is taken to have */
     int64_t heard_ms;     /* when the server last said anything here */
     int64_t voided_ms;    /* when pulls were last given up for its silence */
     int64_t pause_to_ms;  /* no new pull until then */

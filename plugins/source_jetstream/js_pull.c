@@ -23,6 +23,10 @@ enum {
     REVIVE_MS = 1000,
     ASK_MIN_MS = 250,  /* the first wait for an answer about the consumer */
     FORGIVE_MS = RR_JS_EXPIRES_MS + 1500,
+    OWED_BYTES = 48 * 1024 * 1024,
+    FIRST_BYTES = 1024 * 1024,
+    LINE_BYTES = 256,
+    FORGET = 64,
     RESETTLE_MS = 3000
 };
 
@@ -210,13 +214,32 @@ static rr_status get_ready(rr_source *source, int64_t deadline_ms, rr_error *err
 
 /* --- pulls --- */
 
-static void send_pull(rr_source *source)
+/* How many may be outstanding. A server closes a connection that 64 MB wait for, so while nobody receives there may be no
+ * more than it holds for us. Before the first message came they are taken to be as large as a server allows by default. */
+static size_t most_owed(const rr_source *source)
+{
+    size_t fit = OWED_BYTES / (source->message_bytes == 0 ? FIRST_BYTES : source->message_bytes);
+    size_t full = source->options.batch * source->options.pulls;
+
+    return fit >= full ? full : fit == 0 ? 1 : fit;
+}
+
+/* Larger ones are noticed at once, smaller ones by and by. */
+static void measure(rr_source *source, const rr_feed_message *message)
+{
+    size_t bytes = message->payload.len + message->headers.len + LINE_BYTES;
+    size_t known = source->message_bytes == 0 ? FIRST_BYTES : source->message_bytes;
+
+    source->message_bytes = bytes >= known ? bytes : known - (known - bytes + FORGET - 1) / FORGET;
+}
+
+static void send_pull(rr_source *source, size_t batch)
 {
     char reply[160], request[128];
     int inbox = snprintf(reply, sizeof reply, "%s.%llu", source->inbox, (unsigned long long)source->pull_number), len;
 
     len = snprintf(request, sizeof request, "{\"batch\":%zu,\"expires\":%lld,\"idle_heartbeat\":%lld}",
-                   source->options.batch, RR_JS_EXPIRES_MS * 1000000LL, RR_JS_HEARTBEAT_MS * 1000000LL);
+                   batch, RR_JS_EXPIRES_MS * 1000000LL, RR_JS_HEARTBEAT_MS * 1000000LL);
     rr_feed_publish(&source->feed, rr_slice_of(source->pull_subject), (rr_slice){reply, (size_t)inbox},
                     (rr_slice){request, (size_t)len});
 }
@@ -224,16 +247,17 @@ static void send_pull(rr_source *source)
 /* As many pulls outstanding as the options say. */
 static void top_up(rr_source *source)
 {
-    size_t full = source->options.batch * source->options.pulls;
+    size_t most = most_owed(source), batch = most / source->options.pulls;
 
     if (!source->bound || source->failed.status != RR_OK || rr_nats_now_ms() < source->pause_to_ms
         || !source->feed.open) {
         return;
     }
-    while (source->owed + source->options.batch <= full) {
-        send_pull(source);
+    batch = batch == 0 ? 1 : batch;
+    while (source->owed + batch <= most) {
+        send_pull(source, batch);
         source->pull_number++;
-        source->owed += source->options.batch;
+        source->owed += batch;
     }
     rr_feed_send(&source->feed);
 }
@@ -418,6 +442,7 @@ static rr_status take(rr_source *source, const rr_feed_message *message, rr_deli
     *got = rr_js_delivery(message, &reply, &head, delivery);
     if (*got) {
         take_off(source, 1);
+        measure(source, message);
         if (source->options.ack == RR_ACK_ALL) {
             status = count_in(source, &reply, head, error);
             *got = status == RR_OK && source->bound;

@@ -487,6 +487,40 @@ static bool given_out(rr_source *source, uint64_t count)
     return info.delivered >= count;
 }
 
+/* A server closes a connection that 64 MB wait for. Nobody receives while a batch is at work, so of large messages fewer
+ * are asked for; all of them come in the end. */
+static void no_more_is_asked_for_than_a_server_holds(void **state)
+{
+    enum { COUNT = 90, BYTES = 60 * 1000, AT_ONCE = 64 };
+    world *w = *state;
+    rr_source_options options = options_of(w, RR_ACK_EXPLICIT);
+    rr_delivery deliveries[MOST];
+    rr_source_info info = {0};
+    size_t count = 0, total = 0;
+    char *text = calloc(1, BYTES);
+    rr_source *source;
+
+    make_stream(w, "S", "s.>", js_LimitsPolicy);
+    for (int k = 0; k < COUNT; k++) {
+        assert_int_equal(js_Publish(NULL, w->js, "s.a", text, BYTES, NULL, NULL), NATS_OK);
+    }
+    source = open_source(&options);
+    assert_int_equal(ops->fetch(source, deliveries, 1, &count, PATIENCE_MS, NULL), RR_OK);
+    assert_int_equal(count, 1);
+    given_out(source, 32);
+    assert_int_equal(ops->flush(source, PATIENCE_MS, NULL), RR_OK);
+    assert_int_equal(ops->info(source, &info, NULL), RR_OK);
+    assert_true(info.ack_pending <= AT_ONCE);
+    for (total = 1; total < COUNT; total += count) {
+        ops->ack(source, deliveries, count, NULL);
+        assert_int_equal(ops->fetch(source, deliveries, MOST, &count, PATIENCE_MS, NULL), RR_OK);
+        assert_true(count > 0 && deliveries[0].times_delivered == 1);
+    }
+    ops->ack(source, deliveries, count, NULL);
+    ops->close(source);
+    free(text);
+}
+
 /* One process leaves; what it had, handed out or not, is with the next one without waiting for ack_wait. All but one:
  * where nats-server 2.9 takes a message up again for a pull whose inbox is gone, it forgets it until ack_wait is over. */
 static void what_one_leaves_the_next_has_at_once(world *w, rr_ack_mode ack)
@@ -1045,6 +1079,7 @@ int main(int argc, char **argv)
         REAL(all_come_once_explicit),
         REAL(all_come_once_all),
         REAL(an_empty_queue_waits_no_longer_than_told),
+        REAL(no_more_is_asked_for_than_a_server_holds),
         REAL(all_is_acknowledged_only_up_to_the_first_not_done),
         REAL(explicit_comes_again),
         REAL(all_comes_again),
