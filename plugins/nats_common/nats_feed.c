@@ -104,7 +104,7 @@ static bool out_room(rr_feed *feed, size_t bytes)
     size_t wanted = feed->out_room == 0 ? READ_LEAST : feed->out_room, rest = feed->out_to - feed->out_from;
     char *grown;
 
-    if (feed->out_from >= rest) { /* not more is moved than was sent */
+    if (feed->out_from != 0 && feed->out_from >= rest) { /* not more is moved than was sent */
         memmove(feed->out, feed->out + feed->out_from, rest);
         feed->out_from = 0;
         feed->out_to = rest;
