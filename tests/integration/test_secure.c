@@ -341,7 +341,7 @@ static void what_the_user_may_not_do_is_told(void **state)
         assert_int_equal(rr_child_wait(program, DONE_MS), CONFIGURATION);
         assert_true(rr_child_has_said(program, "Permissions Violation for Publish to \"$JS."));
         assert_true(rr_child_has_said(program, denied[k]));
-        rr_redis_ask(world, (const char *[]){"FLUSHALL", NULL});
+        freeReplyObject(rr_redis_ask(world, (const char *[]){"FLUSHALL", NULL}));
     }
 }
 
