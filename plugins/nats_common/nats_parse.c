@@ -120,11 +120,12 @@ rr_nats_op rr_nats_parse(rr_slice bytes, rr_nats_parsed *parsed)
 /* The line at *at, which moves behind it; false: no more. */
 static bool next_line(rr_slice text, size_t *at, rr_slice *line)
 {
-    const char *from = text.data + *at, *end;
+    const char *from, *end;
 
     if (*at >= text.len) {
         return false;
     }
+    from = text.data + *at;
     end = memchr(from, '\n', text.len - *at);
     end = end == NULL ? text.data + text.len : end;
     *at = (size_t)(end - text.data) + 1;

@@ -26,12 +26,14 @@ bool rr_reply_parse(rr_slice subject, rr_reply *reply, rr_slice *head)
     uint64_t *const numbers[NUMBERS] = {&reply->delivered, &reply->stream, &reply->consumer, &reply->stored_ns,
                                         &reply->pending};
     static const char prefix[] = "$JS.ACK.";
-    const char *tokens[TOKENS_MAX], *end = subject.data + subject.len;
+    const char *tokens[TOKENS_MAX], *end;
     size_t count = 0, first;
 
-    if (subject.len < sizeof prefix || memcmp(subject.data, prefix, sizeof prefix - 1) != 0) {
+    if (subject.len < sizeof prefix || memcmp(subject.data, prefix, sizeof prefix - 1) != 0
+        || memchr(subject.data, '\0', subject.len) != NULL) {
         return false;
     }
+    end = subject.data + subject.len;
     for (const char *at = subject.data; at != NULL && count < TOKENS_MAX; at = memchr(at, '.', (size_t)(end - at))) {
         at += count > 0;
         tokens[count++] = at;

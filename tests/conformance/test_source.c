@@ -989,6 +989,7 @@ static void reply_subjects_are_read_and_written(void **state)
         assert_false(rr_reply_parse(rr_slice_of(bad[i]), &reply, &head));
     }
     assert_false(rr_reply_parse((rr_slice){NULL, 0}, &reply, &head));
+    assert_false(rr_reply_parse(RR_SLICE("$JS.ACK.S.\0C.3.12.15.1.2"), &reply, &head));
 }
 
 static rr_acks_answer arrive(rr_acks *acks, uint64_t stream, uint64_t consumer)
