@@ -34,6 +34,7 @@ struct rr_source {
     int64_t voided_ms;    /* when pulls were last given up for its silence */
     int64_t pause_to_ms;  /* no new pull until then */
     bool bound;           /* subscribed, and the consumer is known to be there */
+    bool anew;            /* the connection was opened since it was last bound */
     bool leaving;         /* no interest any more */
     int64_t revive_at_ms; /* not before that: open a new connection */
     int64_t rebind_at_ms; /* and this: subscribe again */
@@ -88,6 +89,7 @@ rr_status rr_js_open_unbound(const rr_source_options *options, rr_source **sourc
 rr_status rr_js_connect(rr_source *source, rr_error *error);
 void rr_js_disconnect(rr_source *source);
 rr_status rr_js_unavailable(const rr_source *source, rr_error *error);
+rr_status rr_js_flush(rr_source *source, int timeout_ms, rr_error *error);
 
 /* js_pull.c */
 /* Subscribed on a connection that stands, and the consumer is there. */

@@ -80,6 +80,8 @@ static rr_status ask_in_time(rr_source *source, int64_t deadline_ms, jsConsumerI
     return status;
 }
 
+/* Under `ack: all` the server has taken it before it says how much is delivered: what it gave to the subscription of before
+ * in between would look like deliveries to somebody else. */
 static rr_status subscribe(rr_source *source, rr_error *error)
 {
     natsInbox *fresh = NULL;
@@ -94,39 +96,50 @@ static rr_status subscribe(rr_source *source, rr_error *error)
     snprintf(subject, sizeof subject, "%s.*", source->inbox);
     rr_feed_subscribe(&source->feed, subject);
     source->leaving = false;
-    return RR_OK;
+    return source->options.ack == RR_ACK_ALL ? rr_js_flush(source, source->options.timeout_ms, error) : RR_OK;
+}
+
+static rr_status count_anew(rr_source *source, const jsConsumerInfo *info, rr_error *error)
+{
+    rr_acks_reset(&source->acks, info->Delivered.Consumer + 1);
+    if (source->anew) {
+        source->forgive_to_ms = rr_nats_now_ms() + FORGIVE_MS;
+    }
+    return rr_js_settle(source, info, error);
 }
 
 /* Subscribed, and the consumer is there. Under `ack: all` what still waits is dropped, since it was counted by another
  * connection. */
 static rr_status bind_again(rr_source *source, int64_t deadline_ms, rr_error *error)
 {
-    bool fresh = !source->feed.open;
+    bool counts = source->options.ack == RR_ACK_ALL;
     jsConsumerInfo *info = NULL;
-    rr_status status = fresh ? rr_feed_open(&source->feed, source->nats, error) : RR_OK;
+    rr_status status = RR_OK;
 
-    if (status == RR_OK && source->options.ack == RR_ACK_ALL) {
+    source->bound = false;
+    if (!source->feed.open) {
+        source->anew = true;
+        status = rr_feed_open(&source->feed, source->nats, error);
+    }
+    if (status == RR_OK && counts) {
         rr_feed_drop(&source->feed);
     }
-    if (status == RR_OK && (fresh || source->options.ack == RR_ACK_ALL || source->leaving)) {
+    if (status == RR_OK && (source->anew || counts || source->leaving)) {
         status = subscribe(source, error);
     }
     if (status == RR_OK) {
         status = ask_in_time(source, deadline_ms, &info, error);
     }
-    if (status == RR_OK && source->options.ack == RR_ACK_ALL) {
-        rr_acks_reset(&source->acks, info->Delivered.Consumer + 1);
-        if (fresh) {
-            source->forgive_to_ms = rr_nats_now_ms() + FORGIVE_MS;
-        }
-        status = rr_js_settle(source, info, error);
+    if (status == RR_OK && counts) {
+        status = count_anew(source, info, error);
     }
     jsConsumerInfo_Destroy(info);
-    if (fresh || status != RR_OK) {
+    if (source->anew || status != RR_OK) {
         source->rebind_at_ms = rr_nats_now_ms() + PAUSE_MS;
     }
     if (status == RR_OK) {
         source->bound = true;
+        source->anew = false;
         source->owed = 0;
         source->void_below = source->pull_number;
         source->heard_ms = rr_nats_now_ms();

@@ -270,7 +270,7 @@ static void js_release(rr_source *source, const rr_delivery *deliveries, size_t 
     free_deliveries(source, deliveries, count);
 }
 
-static rr_status js_flush(rr_source *source, int timeout_ms, rr_error *error)
+rr_status rr_js_flush(rr_source *source, int timeout_ms, rr_error *error)
 {
     if (rr_feed_flush(&source->feed, timeout_ms > 0 ? timeout_ms : 1)) {
         return RR_OK;
@@ -374,7 +374,7 @@ const rr_source_ops rr_source_jetstream_ops = {
     .publish = rr_js_publish,
     .bound = rr_js_bound,
     .info = js_info,
-    .flush = js_flush,
+    .flush = rr_js_flush,
     .replay = rr_js_replay,
     .survey = rr_js_survey,
     .make_stream = rr_js_make_stream,
