@@ -169,9 +169,12 @@ static const char *words_of(const char *text)
     return end == NULL ? text : end + strlen("): ");
 }
 
-static const char *last_words(void)
+/* Where it says nothing, what the status is called. */
+static const char *last_words(natsStatus status)
 {
-    return words_of(nats_GetLastError(NULL));
+    const char *words = words_of(nats_GetLastError(NULL));
+
+    return words == NULL ? natsStatus_GetText(status) : words;
 }
 
 /* The library's own words for a file that is not there have no name or no reason in them. NULL is fine. */
@@ -195,13 +198,15 @@ static rr_status check_seed(const char *path, rr_error *error)
     status = nats_Sign(seed, "nonce", &signature, &len);
     explicit_bzero(seed, sizeof seed);
     free(signature);
-    return status == NATS_OK ? RR_OK : rr_fail(error, RR_CONFIG, "nkey %s: its seed is broken: %s", path, last_words());
+    return status == NATS_OK ? RR_OK : rr_fail(error, RR_CONFIG, "nkey %s: its seed is broken: %s", path,
+                                                          last_words(status));
 }
 
 static rr_status set_nkey(natsOptions *to, const char *path, rr_error *error)
 {
     char key[RR_NATS_WHO_MAX];
     rr_status status = check_file("nkey", path, error);
+    natsStatus set;
 
     status = status == RR_OK ? check_seed(path, error) : status;
     if (status != RR_OK) {
@@ -211,9 +216,8 @@ static rr_status set_nkey(natsOptions *to, const char *path, rr_error *error)
         return rr_fail(error, RR_CONFIG, "nkey %s: the public key (a line U...) is missing beside the seed; "
                        "add it: nk -inkey %s -pubout >> %s", path, path, path);
     }
-    return natsOptions_SetNKey(to, key, sign, (void *)path) == NATS_OK
-               ? RR_OK
-               : rr_fail(error, RR_CONFIG, "nkey %s: %s", path, last_words());
+    set = natsOptions_SetNKey(to, key, sign, (void *)path);
+    return set == NATS_OK ? RR_OK : rr_fail(error, RR_CONFIG, "nkey %s: %s", path, last_words(set));
 }
 
 /* cnats 3.4 puts these texts into JSON as they are. */
@@ -248,13 +252,14 @@ static rr_status set_who(natsOptions *to, const rr_nats_options *options, rr_err
     } else if (options->token != NULL || options->user != NULL) {
         status = set_login(to, options);
     }
-    return status == NATS_OK ? RR_OK : rr_fail(error, RR_CONFIG, "credentials: %s", last_words());
+    return status == NATS_OK ? RR_OK : rr_fail(error, RR_CONFIG, "credentials: %s", last_words(status));
 }
 
 static rr_status set_tls(natsOptions *to, const rr_nats_options *options, rr_error *error)
 {
     const char *ca = options->tls_ca_file, *cert = options->tls_cert_file, *key = options->tls_key_file;
     rr_status status = check_file("tls: ca", ca, error);
+    natsStatus set;
 
     status = status == RR_OK ? check_file("tls: cert", cert, error) : status;
     status = status == RR_OK ? check_file("tls: key", key, error) : status;
@@ -265,16 +270,15 @@ static rr_status set_tls(natsOptions *to, const rr_nats_options *options, rr_err
         return rr_fail(error, RR_CONFIG, "tls: a certificate needs its key, and a key its certificate: %s is missing",
                        cert == NULL ? "cert" : "key");
     }
-    if ((ca != NULL || cert != NULL) && natsOptions_SetSecure(to, true) != NATS_OK) {
-        return rr_fail(error, RR_CONFIG, "tls: %s", last_words());
+    set = ca != NULL || cert != NULL ? natsOptions_SetSecure(to, true) : NATS_OK;
+    if (set != NATS_OK) {
+        return rr_fail(error, RR_CONFIG, "tls: %s", last_words(set));
     }
     if (ca != NULL && natsOptions_LoadCATrustedCertificates(to, ca) != NATS_OK) {
         return rr_fail(error, RR_CONFIG, "tls: ca %s: it holds no certificate in PEM format", ca);
     }
-    if (cert != NULL && natsOptions_LoadCertificatesChain(to, cert, key) != NATS_OK) {
-        return rr_fail(error, RR_CONFIG, "tls: cert %s, key %s: %s", cert, key, last_words());
-    }
-    return RR_OK;
+    set = cert != NULL ? natsOptions_LoadCertificatesChain(to, cert, key) : NATS_OK;
+    return set == NATS_OK ? RR_OK : rr_fail(error, RR_CONFIG, "tls: cert %s, key %s: %s", cert, key, last_words(set));
 }
 
 /* cnats takes a list with commas only where it makes the options itself, so it is taken apart here. */
@@ -358,7 +362,7 @@ static rr_status connect_with(natsOptions *to, const rr_nats_options *options, r
     rr_status done;
 
     if (status != NATS_OK) {
-        return rr_fail(error, RR_CONFIG, "url %s: %s; expected nats://host:port", nats->place, last_words());
+        return rr_fail(error, RR_CONFIG, "url %s: %s; expected nats://host:port", nats->place, last_words(status));
     }
     done = set_who(to, options, error);
     if (done == RR_OK) {
@@ -575,7 +579,7 @@ static const char *why_silent(const rr_nats *nats)
 rr_status rr_nats_fail(const rr_nats *nats, natsStatus status, const char *what, rr_error *error)
 {
     /* The library keeps the text of an older error beside a plain time-out, so only its own sentence is sure there. */
-    const char *text = status == NATS_TIMEOUT ? why_silent(nats) : last_words() == NULL ? "" : last_words();
+    const char *text = status == NATS_TIMEOUT ? why_silent(nats) : last_words(status);
     bool more = text[0] != '\0' && strcmp(text, natsStatus_GetText(status)) != 0;
     char hint[HINT_MAX];
 
@@ -616,5 +620,5 @@ rr_status rr_nats_js_fail(const rr_nats *nats, natsStatus status, int code, cons
     } else if (ours == RR_UNAVAILABLE || ours == RR_INTERNAL) {
         ours = RR_REFUSED_BY_SERVER;
     }
-    return rr_fail(error, ours, "%s: %s: %s (JetStream error %d)", what, nats->place, last_words(), code);
+    return rr_fail(error, ours, "%s: %s: %s (JetStream error %d)", what, nats->place, last_words(status), code);
 }

@@ -263,6 +263,29 @@ static void both_say_who_we_are_in_the_same_words(void **state)
     }
 }
 
+static void *fail_without_words(void *context)
+{
+    rr_nats nats = {.place = "nats://there"};
+    rr_error *errors = context;
+
+    rr_nats_fail(&nats, NATS_NOT_FOUND, "ask", &errors[0]);
+    rr_nats_js_fail(&nats, NATS_NOT_FOUND, 10059, "ask", &errors[1]);
+    return NULL;
+}
+
+/* cnats keeps its words a thread, and this one has had no error yet. */
+static void what_the_library_has_no_words_for_is_told_by_its_code(void **state)
+{
+    rr_error errors[2] = {{0}, {0}};
+    pthread_t thread;
+
+    (void)state;
+    assert_int_equal(pthread_create(&thread, NULL, fail_without_words, errors), 0);
+    pthread_join(thread, NULL);
+    assert_string_equal(errors[0].text, "ask: nats://there: Not Found");
+    assert_string_equal(errors[1].text, "ask: nats://there: Not Found (JetStream error 10059)");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -270,6 +293,7 @@ int main(void)
         cmocka_unit_test(why_a_server_does_not_take_it_is_told),
         cmocka_unit_test(another_server_is_tried_where_that_of_cnats_takes_nobody),
         cmocka_unit_test(both_say_who_we_are_in_the_same_words),
+        cmocka_unit_test(what_the_library_has_no_words_for_is_told_by_its_code),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
