@@ -386,16 +386,14 @@ static void say_field(greeting *g, const char *name, const char *value)
 /* What stands in INFO behind a name. */
 static bool info_text(const greeting *g, const char *name, char *text)
 {
-    const char *at = memmem(g->info.data, g->info.len, name, strlen(name));
-    size_t len;
+    const char *at = memmem(g->info.data, g->info.len, name, strlen(name)), *end;
 
     if (at == NULL) {
         return false;
     }
     at += strlen(name);
-    len = strcspn(at, "\"");
-    snprintf(text, TEXT_MAX, "%.*s", (int)len, at);
-    return len < TEXT_MAX;
+    end = memchr(at, '"', (size_t)(g->info.data + g->info.len - at));
+    return end != NULL && copy_text(between(at, end), text, TEXT_MAX);
 }
 
 static rr_status say_signature(greeting *g, const char *path)

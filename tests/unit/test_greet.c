@@ -8,6 +8,7 @@
 #include <netinet/in.h>
 #include <pthread.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -192,6 +193,31 @@ static void why_a_server_does_not_take_it_is_told(void **state)
     }
 }
 
+/* The words of INFO end with its line. What follows it is no part of them, and behind what was received there is nothing. */
+static void a_nonce_that_does_not_end_is_none(void **state)
+{
+    fake server = {.scripts = {{PLAIN, "PONG\r\n", false}, {"INFO {\"nonce\":\"abc\r\n+OK \"\r\n", NULL, false}}};
+    rr_nats_options options = {.timeout_ms = LONG_MS};
+    rr_feed feed = {0};
+    char url[128], path[] = "/tmp/rr-key-XXXXXX";
+    int key = mkstemp(path);
+    rr_nats *nats;
+
+    (void)state;
+    assert_int_equal(dprintf(key, "U%055d\n", 0), 57);
+    open_port(&server);
+    begin(&server);
+    nats = join(&server, "", &options, url);
+    nats->options.nkey_seed_file = path;
+    assert_int_equal(rr_feed_open(&feed, nats, NULL), RR_UNAVAILABLE);
+    assert_string_equal(feed.why, "log in: the server asks for no signature");
+    close(key);
+    unlink(path);
+    rr_feed_fini(&feed);
+    rr_nats_close(nats);
+    end(&server);
+}
+
 /* A server that is about to go keeps its connections for a while and takes no new ones. The other is known from it, and
  * nobody has written there who we are: it is the same as at the first. */
 static void another_server_is_tried_where_that_of_cnats_takes_nobody(void **state)
@@ -291,6 +317,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_comes_behind_the_greeting_is_not_lost),
         cmocka_unit_test(why_a_server_does_not_take_it_is_told),
+        cmocka_unit_test(a_nonce_that_does_not_end_is_none),
         cmocka_unit_test(another_server_is_tried_where_that_of_cnats_takes_nobody),
         cmocka_unit_test(both_say_who_we_are_in_the_same_words),
         cmocka_unit_test(what_the_library_has_no_words_for_is_told_by_its_code),
