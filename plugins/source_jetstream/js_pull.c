@@ -27,7 +27,8 @@ enum {
     FIRST_BYTES = 1024 * 1024,
     LINE_BYTES = 256,
     FORGET = 64,
-    RESETTLE_MS = 3000
+    RESETTLE_MS = 3000,
+    NO_RESPONDERS = 503
 };
 
 static const char second_reader[] =
@@ -371,7 +372,7 @@ static rr_status take_status(rr_source *source, const rr_feed_message *message, 
         return RR_OK;
     case 409:
         return take_conflict(source, message, number, error);
-    default: /* 400, 503 (JetStream is not there, or not yet) and what may yet be invented: must not become a busy loop */
+    default: /* 400, NO_RESPONDERS (no JetStream, or not yet) and what may yet be invented: must not become a busy loop */
         turned_away(source);
         void_pulls(source);
         return RR_OK;
@@ -483,7 +484,7 @@ static rr_status take_some(rr_source *source, rr_delivery *deliveries, size_t mo
         if (!rr_feed_next(&source->feed, *count == 0 ? wait_ms : 0, &message)) {
             break;
         }
-        heard = true;
+        heard |= rr_nats_status_of(message.headers) != NO_RESPONDERS; /* there the server speaks for nobody */
         status = take(source, &message, &deliveries[*count], &got, error);
         *count += got;
         wait_ms = 0;

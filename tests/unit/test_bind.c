@@ -18,7 +18,7 @@
 enum { HEARD = 8192 };
 
 static struct {
-    int listener, port;
+    int listener, port, fd;
     pthread_t thread;
     pthread_mutex_t lock;
     char heard[HEARD];
@@ -117,6 +117,7 @@ static void serve_one(int fd)
     char bytes[1024];
     ssize_t got;
 
+    server.fd = fd;
     send(fd, info, sizeof info - 1, MSG_NOSIGNAL);
     while ((got = recv(fd, bytes, sizeof bytes, 0)) > 0) {
         pthread_mutex_lock(&server.lock);
@@ -234,6 +235,23 @@ static void deliveries_are_counted_when_none_goes_elsewhere_any_more(void **stat
     assert_int_equal(source.forgive_to_ms, 0); /* on the same connection nothing is to be forgiven */
 }
 
+/* The server says for itself that nobody answers our pulls. */
+static void where_jetstream_is_away_that_is_told(void **state)
+{
+    char line[256];
+    int len;
+
+    (void)state;
+    assert_int_equal(fetch(), RR_OK);
+    len = snprintf(line, sizeof line, "HMSG %s.0 %llu 16 16\r\nNATS/1.0 503\r\n\r\n\r\n", source.inbox,
+                   (unsigned long long)source.feed.sid);
+    assert_int_equal(send(server.fd, line, (size_t)len, MSG_NOSIGNAL), len);
+    rr_feed_wait(&source.feed, false, 60000);
+    source.heard_ms = rr_nats_now_ms() - 60000;
+    assert_int_equal(fetch(), RR_UNAVAILABLE);
+    assert_true(source.pause_to_ms > 0); /* and it was heard */
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -241,6 +259,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(what_is_outstanding_is_known_before_anything_is_acknowledged, begin,
                                         end),
         cmocka_unit_test_setup_teardown(deliveries_are_counted_when_none_goes_elsewhere_any_more, begin, end),
+        cmocka_unit_test_setup_teardown(where_jetstream_is_away_that_is_told, begin, end),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
