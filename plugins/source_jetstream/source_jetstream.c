@@ -341,7 +341,7 @@ static rr_status js_info(rr_source *source, rr_source_info *info, rr_error *erro
     status = js_GetStreamInfo(&stream, source->js, source->options.stream, NULL, &code);
     if (status != NATS_OK) {
         return status == NATS_NOT_FOUND
-                   ? rr_fail(error, RR_CONFIG, "stream %s is gone", source->options.stream)
+                   ? rr_js_missing(source, "the stream is gone", error)
                    : rr_nats_js_fail(source->nats, status, (int)code, "ask for the stream", error);
     }
     copy_stream(info, stream);

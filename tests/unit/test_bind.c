@@ -101,6 +101,17 @@ void jsConsumerInfo_Destroy(jsConsumerInfo *info)
     free(info);
 }
 
+natsStatus js_GetStreamInfo(jsStreamInfo **info, jsCtx *js, const char *stream, jsOptions *options,
+                            jsErrCode *code)
+{
+    (void)js;
+    (void)stream;
+    (void)options;
+    *info = NULL;
+    *code = JSStreamNotFoundErr;
+    return NATS_NOT_FOUND;
+}
+
 static void answer_pings(int fd)
 {
     const char *ping;
@@ -252,6 +263,22 @@ static void where_jetstream_is_away_that_is_told(void **state)
     assert_true(source.pause_to_ms > 0); /* and it was heard */
 }
 
+/* What a cluster that has just started does not know yet is not gone. */
+static void a_stream_is_gone_when_a_cluster_goes_on_to_say_it(void **state)
+{
+    const rr_source_ops *ops = &rr_source_jetstream_ops;
+    rr_source_info info;
+
+    (void)state;
+    source.clustered = true;
+    assert_int_equal(ops->info(&source, &info, NULL), RR_UNAVAILABLE);
+    source.missing_from_ms = rr_nats_now_ms() - 60000;
+    assert_int_equal(ops->info(&source, &info, NULL), RR_CONFIG);
+    source.missing_from_ms = 0;
+    source.clustered = false;
+    assert_int_equal(ops->info(&source, &info, NULL), RR_CONFIG);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -260,6 +287,7 @@ int main(void)
                                         end),
         cmocka_unit_test_setup_teardown(deliveries_are_counted_when_none_goes_elsewhere_any_more, begin, end),
         cmocka_unit_test_setup_teardown(where_jetstream_is_away_that_is_told, begin, end),
+        cmocka_unit_test_setup_teardown(a_stream_is_gone_when_a_cluster_goes_on_to_say_it, begin, end),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
