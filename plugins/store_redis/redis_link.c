@@ -13,6 +13,7 @@
 #include <time.h>
 
 #include "redis_library.h"
+#include "redis_reply.h"
 #include "redis_resp.h"
 
 enum { OLDEST_MAJOR = 7, ANSWER_LEAST = 4 /* ":1\r\n" */ };
@@ -27,6 +28,7 @@ static int64_t now_ms(void)
 
 void rr_link_drop(rr_link *link)
 {
+    link->owed = false;
     if (link->context != NULL) {
         redisFree(link->context);
         link->context = NULL;
@@ -55,7 +57,7 @@ rr_status rr_link_odd(rr_link *link, const char *what, rr_error *error)
 
 /* Each question of the handshake has the whole time-out for its answer, and so has the op behind it: where an answer takes
  * long, all of them together would never be in time, and the connection never made. */
-static void wait_anew(rr_link *link)
+void rr_link_go_on(rr_link *link)
 {
     link->deadline_ms = now_ms() + (int64_t)link->timeout_ms * (link->patience == 0 ? 1 : link->patience);
 }
@@ -128,9 +130,10 @@ static rr_status feed(rr_link *link, rr_error *error)
                : rr_link_fail(link, RR_UNAVAILABLE, error, "the connection broke: %s", strerror(errno));
 }
 
-/* The next reply, to be freed. */
+/* The next reply, which lives until the one after it. */
 static rr_status receive(rr_link *link, redisReply **reply, rr_error *error)
 {
+    rr_replies_next(&link->replies);
     for (;;) {
         void *got = NULL;
         rr_status status;
@@ -218,12 +221,11 @@ static rr_status exchange(rr_link *link, redisReply **reply, rr_error *error)
 {
     rr_status status;
 
-    wait_anew(link);
+    rr_link_go_on(link);
     status = rr_link_exchange(link, reply, error);
     if (status == RR_OK && (*reply)->type == REDIS_REPLY_ERROR) {
         status =
             rr_link_fail(link, may_pass(*reply) ? RR_UNAVAILABLE : RR_CONFIG, error, "%s", (*reply)->str);
-        freeReplyObject(*reply);
         *reply = NULL;
     }
     return status;
@@ -232,12 +234,8 @@ static rr_status exchange(rr_link *link, redisReply **reply, rr_error *error)
 static rr_status exchange_plain(rr_link *link, rr_error *error)
 {
     redisReply *reply;
-    rr_status status = exchange(link, &reply, error);
 
-    if (reply != NULL) {
-        freeReplyObject(reply);
-    }
-    return status;
+    return exchange(link, &reply, error);
 }
 
 static rr_status log_in(rr_link *link, rr_error *error)
@@ -284,7 +282,6 @@ static rr_status ask_info(rr_link *link, const char *section, const char *name, 
         found += strlen(name);
         snprintf(value, room, "%.*s", (int)strcspn(found, "\r\n"), found);
     }
-    freeReplyObject(reply);
     return RR_OK;
 }
 
@@ -318,17 +315,14 @@ static rr_status load_functions(rr_link *link, rr_error *error)
     redisReply *reply = NULL;
     rr_status status;
 
-    wait_anew(link);
+    rr_link_go_on(link);
     status = send_all(link, rr_buf_view(&link->functions.load), error);
     status = status == RR_OK ? receive(link, &reply, error) : status;
     if (status == RR_OK && reply->type == REDIS_REPLY_ERROR && strstr(reply->str, "already exists") == NULL) {
         status = rr_link_fail(link, may_pass(reply) ? RR_UNAVAILABLE : RR_CONFIG, error,
                               "the function library cannot be loaded: %s", reply->str);
     }
-    if (reply != NULL) {
-        freeReplyObject(reply);
-    }
-    wait_anew(link);
+    rr_link_go_on(link);
     return status;
 }
 
@@ -351,6 +345,7 @@ static void tune(rr_link *link)
 
     link->wakes_at = 1;
     context->reader->maxbuf = 0; /* keep the buffer between batches */
+    rr_replies_into(context->reader, &link->replies);
     if (context->connection_type == REDIS_CONN_TCP) {
         setsockopt(context->fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
         redisEnableKeepAlive(context);
@@ -436,6 +431,7 @@ rr_status rr_link_open(rr_link *link, const char *url, const char *password, int
 void rr_link_close(rr_link *link)
 {
     rr_link_drop(link);
+    rr_arena_fini(&link->replies);
     rr_buf_fini(&link->out);
     rr_buf_fini(&link->functions.load);
 }
@@ -444,8 +440,12 @@ rr_status rr_link_begin(rr_link *link, rr_error *error)
 {
     rr_status status = RR_OK;
 
-    wait_anew(link);
+    if (link->owed) {
+        rr_link_drop(link); /* given up half-way: its answers are nobody's */
+    }
+    rr_link_go_on(link);
     rr_buf_clear(&link->out);
+    link->sent = 0;
     if (link->context == NULL) {
         status = connect_link(link, error);
     }
@@ -453,6 +453,18 @@ rr_status rr_link_begin(rr_link *link, rr_error *error)
         rr_link_drop(link);
     }
     return status;
+}
+
+rr_status rr_link_send(rr_link *link, rr_error *error)
+{
+    size_t from = link->sent;
+
+    if (!rr_buf_ok(&link->out)) {
+        return rr_link_fail(link, RR_MEMORY, error, "memory ran out");
+    }
+    link->sent = link->out.len;
+    return from == link->out.len ? RR_OK
+                                 : send_all(link, (rr_slice){link->out.data + from, link->out.len - from}, error);
 }
 
 typedef struct asking {
@@ -486,7 +498,7 @@ static rr_status send_flights(asking *at, rr_flight *flights, size_t count, rr_e
     rr_link *link = at->link;
 
     if (!at->again) {
-        return send_all(link, rr_buf_view(&link->out), error);
+        return rr_link_send(link, error);
     }
     for (size_t i = 0; i < count; i++) {
         rr_slice bytes = {link->out.data + flights[i].from, flights[i].missed ? flights[i].len : 0};
@@ -514,7 +526,6 @@ static rr_status ask_round(asking *at, rr_flight *flights, size_t count, rr_erro
         if (status == RR_OK) {
             at->link->awaited--;
             status = take_reply(at, &flights[i], reply, error);
-            freeReplyObject(reply);
         }
     }
     at->link->awaited = 0;
@@ -528,9 +539,6 @@ rr_status rr_link_ask(rr_link *link, rr_flight *flights, size_t count, rr_flight
     rr_error kept = {0};
     rr_status status;
 
-    if (!rr_buf_ok(&link->out)) {
-        return rr_link_fail(link, RR_MEMORY, error, "memory ran out");
-    }
     for (size_t i = 0; i < count; i++) {
         flights[i].missed = false;
     }
@@ -545,6 +553,26 @@ rr_status rr_link_ask(rr_link *link, rr_flight *flights, size_t count, rr_flight
         rr_link_drop(link);
     }
     return status == RR_OK ? RR_OK : rr_fail(error, status, "%s", kept.text);
+}
+
+rr_status rr_link_take(rr_link *link, rr_flight *flight, rr_flight_take *take, void *context, rr_error *error)
+{
+    asking at = {.link = link, .take = take, .context = context, .again = true, .refused = RR_OK};
+    rr_error kept = {0};
+    redisReply *reply;
+    rr_status status;
+
+    rr_link_go_on(link);
+    link->awaited = 1;
+    status = receive(link, &reply, &kept);
+    link->awaited = 0;
+    status = status == RR_OK ? take_reply(&at, flight, reply, &kept) : status;
+    status = status == RR_OK ? at.refused : status;
+    if (status != RR_OK) {
+        rr_link_drop(link);
+        return rr_fail(error, status, "%s", kept.text);
+    }
+    return RR_OK;
 }
 
 rr_status rr_link_ask_one(rr_link *link, rr_flight_take *take, void *context, rr_error *error)

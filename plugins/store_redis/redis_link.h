@@ -9,6 +9,7 @@
 #define RR_STORE_REDIS_LINK_H
 
 #include <hiredis/hiredis.h>
+#include <rr/arena.h>
 #include <rr/error.h>
 
 #include "buf.h"
@@ -27,8 +28,11 @@ typedef struct rr_link {
     redisContext *context; /* NULL: not connected */
     int patience;          /* times the time-out that the op at work may take; 0: 1 */
     int64_t deadline_ms;   /* of the op at work, by the monotonic clock */
-    rr_buf out;            /* commands of the op at work */
+    rr_buf out;            /* commands of the op at work ... */
+    size_t sent;           /* ... of which so many bytes are on their way */
+    bool owed;             /* answers are owed to an op in pieces: no other may begin before it ended */
     rr_link_functions functions;
+    rr_arena replies;      /* the reply that was read last */
     size_t awaited;        /* answers of the round at work that have not come; 0: not counted */
     int wakes_at;          /* bytes that have to be there before a wait for them ends */
     char in[65536];
@@ -61,10 +65,20 @@ rr_status rr_link_begin(rr_link *link, rr_error *error);
 rr_status rr_link_ask(rr_link *link, rr_flight *flights, size_t count, rr_flight_take *take, void *context,
                       rr_error *error);
 
+/* Sends what is new in `out`, so that the server can begin; rr_link_ask sends the rest. */
+rr_status rr_link_send(rr_link *link, rr_error *error);
+
+/* A further piece of the op at work: it has a deadline of its own. */
+void rr_link_go_on(rr_link *link);
+
+/* Takes the next reply to what was sent. Whatever goes wrong, the connection is dropped. */
+rr_status rr_link_take(rr_link *link, rr_flight *flight, rr_flight_take *take, void *context, rr_error *error);
+
 /* The same for the one command in `out`. */
 rr_status rr_link_ask_one(rr_link *link, rr_flight_take *take, void *context, rr_error *error);
 
-/* Sends the one command in `out`, empties it, and receives its reply, which may be an error and is to be freed. */
+/* Sends the one command in `out`, empties it, and receives its reply, which may be an error and lives until the
+ * next one. */
 rr_status rr_link_exchange(rr_link *link, redisReply **reply, rr_error *error);
 
 void rr_link_drop(rr_link *link);

@@ -114,7 +114,6 @@ static rr_status ask_info(look *at, rr_error *error)
     } else if (!is_error(reply)) {
         status = rr_link_odd(&at->link, "INFO", error);
     }
-    freeReplyObject(reply);
     return status;
 }
 
@@ -135,7 +134,6 @@ static rr_status ask_setting(look *at, const char *name, bool *told, char *value
         snprintf(value, room, "%s", reply->element[1]->str);
         *told = true;
     }
-    freeReplyObject(reply);
     return RR_OK;
 }
 
@@ -168,7 +166,6 @@ static rr_status ask_user(look *at, rr_error *error)
     if (status == RR_OK) {
         snprintf(at->survey->user, sizeof at->survey->user, "%s",
                  reply->type == REDIS_REPLY_STRING ? reply->str : at->link.url.user);
-        freeReplyObject(reply);
     }
     return status;
 }
@@ -262,19 +259,14 @@ static rr_status try_command(look *at, const char *const *words, const char *key
     } else if (is_error(reply)) {
         refuses_writes(at, reply);
     }
-    freeReplyObject(reply);
     return RR_OK;
 }
 
 static rr_status end_trial(look *at, rr_error *error)
 {
     redisReply *reply = NULL;
-    rr_status status = ASK(at, &reply, error, "DISCARD");
 
-    if (status == RR_OK) {
-        freeReplyObject(reply);
-    }
-    return status;
+    return ASK(at, &reply, error, "DISCARD");
 }
 
 /* Where even a transaction is not permitted, nothing is tried: FCALL below still tells. */
@@ -289,7 +281,6 @@ static rr_status try_commands(look *at, rr_slice prefix, rr_error *error)
         return status;
     }
     begun = !is_error(reply);
-    freeReplyObject(reply);
     snprintf(key, sizeof key, "%.*s:{preflight:key}:v", (int)(prefix.len > 128 ? 128 : prefix.len),
              prefix.data);
     for (size_t i = 0; begun && status == RR_OK && i < sizeof needed / sizeof *needed; i++) {
@@ -323,7 +314,6 @@ static rr_status call_function(look *at, rr_error *error)
     } else if (is_error(reply)) {
         say_functions(at, "FCALL", reply);
     }
-    freeReplyObject(reply);
     return RR_OK;
 }
 
@@ -342,7 +332,6 @@ static rr_status load_functions(look *at, rr_error *error)
     if (!loaded && !refuses_writes(at, reply)) {
         say_functions(at, "FUNCTION LOAD", reply);
     }
-    freeReplyObject(reply);
     return loaded ? call_function(at, error) : RR_OK;
 }
 

@@ -3,17 +3,9 @@
 #include "redis_internal.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 
 enum { SEEN_SLOTS = 1024, SEEN_MOST = 512 };
-
-typedef struct swapping {
-    rr_store *store;
-    rr_swap **swaps; /* those that make a value alone first, else in the order given */
-    size_t count;
-    rr_arena *arena;
-    size_t wrong_type; /* keys that hold another type: the function says which */
-    bool by_function;  /* no SET */
-} swapping;
 
 /* The kinds of units, in the order in which a call holds them. */
 typedef enum kind { LASTING, EXPIRING, OTHER, KINDS } kind;
@@ -196,7 +188,7 @@ static void put_unit(rr_buf *out, const rr_swap *swap, kind as)
 }
 
 /* The next swap of a kind in a flight, from index *at on; moves *at behind it. NULL: no more. */
-static rr_swap *next_of(swapping *at, size_t *index, size_t end, kind wanted)
+static rr_swap *next_of(rr_swapping *at, size_t *index, size_t end, kind wanted)
 {
     while (*index < end) {
         rr_swap *swap = at->swaps[(*index)++];
@@ -208,7 +200,7 @@ static rr_swap *next_of(swapping *at, size_t *index, size_t end, kind wanted)
     return NULL;
 }
 
-static void put_keys(swapping *at, size_t first, size_t end)
+static void put_keys(rr_swapping *at, size_t first, size_t end)
 {
     rr_buf *out = &at->store->link.out;
     const rr_swap *swap;
@@ -223,7 +215,7 @@ static void put_keys(swapping *at, size_t first, size_t end)
     }
 }
 
-static void put_units(swapping *at, size_t first, size_t end, const load_of_call *call)
+static void put_units(rr_swapping *at, size_t first, size_t end, const load_of_call *call)
 {
     rr_buf *out = &at->store->link.out;
     const rr_swap *swap;
@@ -242,7 +234,7 @@ static void put_units(swapping *at, size_t first, size_t end, const load_of_call
 }
 
 /* Answers nothing if there was none, else what is there. */
-static size_t put_making(swapping *at, const rr_swap *swap)
+static size_t put_making(rr_swapping *at, const rr_swap *swap)
 {
     rr_buf *out = &at->store->link.out;
     bool lasts = swap->expire_at_ms == 0;
@@ -263,7 +255,7 @@ static size_t put_making(swapping *at, const rr_swap *swap)
 
 static size_t put_call(void *context, size_t first)
 {
-    swapping *at = context;
+    rr_swapping *at = context;
     load_of_call call = {.args = KINDS + 1};
     size_t i = first, units = 0;
 
@@ -310,7 +302,7 @@ static bool take_unit(rr_swap *swap, char code, const redisReply *detail, rr_are
 }
 
 /* Letters of all units and details of some, in the order of the call. */
-static rr_status take_kind(swapping *at, const rr_flight *flight, kind of, const redisReply *reply,
+static rr_status take_kind(rr_swapping *at, const rr_flight *flight, kind of, const redisReply *reply,
                            size_t *unit, size_t *detail, rr_error *error)
 {
     rr_slice codes = reply->elements == 0 ? (rr_slice){NULL, 0} : rr_reply_bytes(reply->element[0]);
@@ -334,7 +326,7 @@ static rr_status take_kind(swapping *at, const rr_flight *flight, kind of, const
     return RR_OK;
 }
 
-static rr_status take_making(swapping *at, rr_swap *swap, const redisReply *reply, rr_error *error)
+static rr_status take_making(rr_swapping *at, rr_swap *swap, const redisReply *reply, rr_error *error)
 {
     if (reply->type == REDIS_REPLY_NIL) {
         swap->answer = RR_SWAP_WON;
@@ -350,7 +342,7 @@ static rr_status take_making(swapping *at, rr_swap *swap, const redisReply *repl
 
 static rr_status take_call(void *context, const rr_flight *flight, const redisReply *reply, rr_error *error)
 {
-    swapping *at = context;
+    rr_swapping *at = context;
     size_t unit = 0, detail = 1;
     rr_status status = RR_OK;
 
@@ -381,32 +373,87 @@ static void prepare(rr_swap *swap)
     }
 }
 
-static size_t put_in_order(swapping *at, rr_swap *swaps, size_t count, bool making, size_t from)
+static void put_in_order(rr_swapping *at, rr_swap *swaps, size_t count, bool making)
 {
     for (size_t i = 0; i < count; i++) {
         if (is_making(&swaps[i]) == making) {
-            at->swaps[from++] = &swaps[i];
+            at->swaps[at->count++] = &swaps[i];
         }
     }
-    return from;
 }
 
-rr_status rr_redis_swap(rr_store *store, rr_swap *swaps, size_t count, rr_arena *arena, rr_error *error)
+static bool make_room(rr_swapping *at, size_t more)
 {
-    swapping at = {store, rr_arena_take(arena, count * sizeof *at.swaps), count, arena, 0, false};
+    size_t room = at->count + more + at->room;
+    rr_swap **swaps;
+
+    if (at->count + more <= at->room) {
+        return true;
+    }
+    swaps = realloc(at->swaps, room * sizeof(rr_swap *));
+    if (swaps == NULL) {
+        return false;
+    }
+    at->swaps = swaps;
+    at->room = room;
+    return true;
+}
+
+static void begin_swaps(rr_store *store)
+{
+    rr_swapping *at = &store->swapping;
+
+    at->store = store;
+    at->wrong_type = 0;
+    at->by_function = false;
+    at->calls = (rr_calls){.put = put_call, .take = take_call, .context = at};
+}
+
+rr_status rr_redis_swap_ahead(rr_store *store, rr_swap *swaps, size_t count, rr_arena *arena, rr_error *error)
+{
+    rr_swapping *at = &store->swapping;
     rr_status status;
 
     for (size_t i = 0; i < count; i++) {
         prepare(&swaps[i]);
     }
-    if (at.swaps == NULL) {
-        return rr_fail(error, RR_MEMORY, "swap: memory ran out, or the batch's limit was reached");
+    status = rr_store_go_on(store, error);
+    if (status == RR_OK && !make_room(at, count)) {
+        return rr_link_fail(&store->link, RR_MEMORY, error, "swap: memory ran out");
     }
-    put_in_order(&at, swaps, count, false, put_in_order(&at, swaps, count, true, 0));
-    status = rr_store_ask(store, count, put_call, take_call, &at, error);
-    if (status == RR_OK && at.wrong_type != 0) {
-        at.by_function = true; /* what is answered already is passed over */
-        status = rr_store_ask(store, count, put_call, take_call, &at, error);
+    if (status != RR_OK || count == 0) {
+        return status;
+    }
+    if (at->count == 0) {
+        begin_swaps(store);
+    }
+    at->arena = arena;
+    put_in_order(at, swaps, count, true);
+    put_in_order(at, swaps, count, false);
+    status = rr_store_call(store, &at->calls, at->count, error);
+    return status == RR_OK ? rr_link_send(&store->link, error) : status;
+}
+
+rr_status rr_redis_swap_end(rr_store *store, rr_error *error)
+{
+    rr_swapping *at = &store->swapping;
+    rr_status status = rr_store_finish(store, &at->calls, error);
+
+    store->link.owed = false;
+    if (status == RR_OK && at->wrong_type != 0) {
+        at->by_function = true; /* what is answered already is passed over */
+        status = rr_store_ask(store, at->count, put_call, take_call, at, error);
     }
     return status == RR_OK ? rr_redis_confirm(store, error) : status;
+}
+
+rr_status rr_redis_swap(rr_store *store, rr_swap *swaps, size_t count, rr_arena *arena, rr_error *error)
+{
+    rr_status status;
+
+    if (count == 0) {
+        return rr_redis_confirm(store, error);
+    }
+    status = rr_redis_swap_ahead(store, swaps, count, arena, error);
+    return status == RR_OK ? rr_redis_swap_end(store, error) : status;
 }

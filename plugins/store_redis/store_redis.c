@@ -42,9 +42,101 @@ static void redis_close(rr_store *store)
     if (store != NULL) {
         rr_link_close(&store->link);
         rr_buf_fini(&store->confirm);
+        free(store->swapping.swaps);
         explicit_bzero(store->link.url.password, sizeof store->link.url.password);
         free(store);
     }
+}
+
+static rr_status out_of_memory(rr_error *error)
+{
+    return rr_fail(error, RR_MEMORY, "redis store: memory ran out, or the batch's limit was reached");
+}
+
+/* ---- loads ---- */
+
+/* How many of the loads from `first` on are asked by one call. */
+static size_t keys_of_call(const rr_loading *at, size_t first)
+{
+    size_t count = 0, bytes = 0;
+
+    while (first + count < at->count && count < RR_CALL_KEYS && bytes < RR_CALL_BYTES) {
+        bytes += at->loads[first + count++].key.len;
+    }
+    return count;
+}
+
+static size_t put_loads(void *context, size_t first)
+{
+    rr_loading *at = context;
+    rr_buf *out = &at->store->link.out;
+    size_t count = keys_of_call(at, first);
+
+    rr_resp_command(out, 1 + count);
+    rr_resp_text(out, "MGET");
+    for (size_t i = first; i < first + count; i++) {
+        rr_resp_bytes(out, at->loads[i].key);
+    }
+    return count;
+}
+
+static rr_status take_loads(void *context, const rr_flight *flight, const redisReply *reply, rr_error *error)
+{
+    rr_loading *at = context;
+
+    if (reply->type != REDIS_REPLY_ARRAY || reply->elements != flight->count) {
+        return rr_link_odd(&at->store->link, "MGET", error);
+    }
+    for (size_t i = 0; i < flight->count; i++) {
+        if (!rr_keep(at->arena, rr_reply_bytes(reply->element[i]), &at->loads[flight->first + i].value)) {
+            return out_of_memory(error);
+        }
+    }
+    return RR_OK;
+}
+
+static rr_loading begin_loads(rr_store *store, rr_load *loads, size_t count, rr_arena *arena)
+{
+    for (size_t i = 0; i < count; i++) {
+        rr_error_clear(&loads[i].error);
+        loads[i].value = (rr_slice){NULL, 0};
+    }
+    return (rr_loading){.store = store, .loads = loads, .count = count, .arena = arena};
+}
+
+static rr_status redis_load(rr_store *store, rr_load *loads, size_t count, rr_arena *arena, rr_error *error)
+{
+    rr_loading at = begin_loads(store, loads, count, arena);
+
+    return rr_store_ask(store, count, put_loads, take_loads, &at, error);
+}
+
+static rr_status redis_load_ahead(rr_store *store, rr_load *loads, size_t count, rr_arena *arena, rr_error *error)
+{
+    rr_status status = rr_store_go_on(store, error);
+
+    store->loading = begin_loads(store, loads, count, arena);
+    for (size_t first = 0; status == RR_OK && first < count;) {
+        first += put_loads(&store->loading, first);
+    }
+    status = status == RR_OK ? rr_link_send(&store->link, error) : status;
+    rr_buf_clear(&store->link.out);
+    store->link.sent = 0;
+    return status;
+}
+
+static rr_status redis_load_next(rr_store *store, size_t *ready, rr_error *error)
+{
+    rr_loading *at = &store->loading;
+    rr_flight flight = {.first = at->ready, .count = keys_of_call(at, at->ready)};
+    rr_status status = rr_link_take(&store->link, &flight, take_loads, at, error);
+
+    at->ready += status == RR_OK ? flight.count : 0;
+    *ready = at->ready;
+    if (at->ready == at->count && store->swapping.count == 0) {
+        store->link.owed = false;
+    }
+    return status;
 }
 
 /* ---- calls ---- */
@@ -68,41 +160,79 @@ void rr_call_parts_key(rr_buf *out, rr_slice key, rr_slice token)
     rr_buf_put(out, "\r\n", 2);
 }
 
-/* Fills a round with calls. Says how many flights these are, and moves *first behind their items. */
-static size_t fill_round(rr_store *store, size_t count, size_t *first, rr_call_put *put, void *context)
+/* Adds calls to the round until they cover `count` items, or it is full. */
+static void fill_round(rr_store *store, rr_calls *calls, size_t count)
 {
     rr_buf *out = &store->link.out;
-    size_t flights = 0;
 
-    while (*first < count && flights < RR_ROUND_FLIGHTS && out->len < RR_ROUND_BYTES && rr_buf_ok(out)) {
-        rr_flight flight = {.from = out->len, .first = *first};
+    while (calls->first < count && calls->flights < RR_ROUND_FLIGHTS && out->len < RR_ROUND_BYTES && rr_buf_ok(out)) {
+        rr_flight flight = {.from = out->len, .first = calls->first};
 
         store->next_takes_wrong_type = false;
-        flight.count = put(context, *first);
+        flight.count = calls->put(calls->context, calls->first);
         flight.takes_wrong_type = store->next_takes_wrong_type;
         flight.len = out->len - flight.from;
-        *first += flight.count;
+        calls->first += flight.count;
         if (flight.len != 0) {
-            store->flights[flights++] = flight;
+            store->flights[calls->flights++] = flight;
         }
     }
-    return flights;
+}
+
+rr_status rr_store_go_on(rr_store *store, rr_error *error)
+{
+    rr_status status = RR_OK;
+
+    if (store->link.owed) {
+        rr_link_go_on(&store->link);
+        return RR_OK;
+    }
+    status = rr_link_begin(&store->link, error);
+    store->link.owed = status == RR_OK;
+    store->loading = (rr_loading){.store = store};
+    store->swapping.count = 0;
+    return status;
+}
+
+rr_status rr_store_finish(rr_store *store, rr_calls *calls, rr_error *error)
+{
+    rr_status status = RR_OK;
+    size_t ready;
+
+    while (status == RR_OK && store->link.owed && store->loading.ready < store->loading.count) {
+        status = redis_load_next(store, &ready, error);
+    }
+    if (status != RR_OK) {
+        return status;
+    }
+    status = rr_link_ask(&store->link, store->flights, calls->flights, calls->take, calls->context, error);
+    rr_buf_clear(&store->link.out);
+    store->link.sent = 0;
+    calls->flights = 0;
+    return status;
+}
+
+rr_status rr_store_call(rr_store *store, rr_calls *calls, size_t count, rr_error *error)
+{
+    rr_status status = RR_OK;
+
+    while (status == RR_OK && calls->first < count) {
+        fill_round(store, calls, count);
+        if (calls->first < count) {
+            status = rr_store_finish(store, calls, error);
+        }
+    }
+    return status;
 }
 
 rr_status rr_store_ask(rr_store *store, size_t count, rr_call_put *put, rr_flight_take *take, void *context,
                        rr_error *error)
 {
+    rr_calls calls = {.put = put, .take = take, .context = context};
     rr_status status = count == 0 ? RR_OK : rr_link_begin(&store->link, error);
-    size_t first = 0;
 
-    while (status == RR_OK && first < count) {
-        size_t flights;
-
-        rr_buf_clear(&store->link.out);
-        flights = fill_round(store, count, &first, put, context);
-        status = rr_link_ask(&store->link, store->flights, flights, take, context, error);
-    }
-    return status;
+    status = status == RR_OK ? rr_store_call(store, &calls, count, error) : status;
+    return status == RR_OK && count != 0 ? rr_store_finish(store, &calls, error) : status;
 }
 
 static void say_key(rr_error *error, rr_slice key)
@@ -110,63 +240,6 @@ static void say_key(rr_error *error, rr_slice key)
     if (error != NULL) {
         rr_error_within(error, "key %.*s", (int)key.len, key.data);
     }
-}
-
-static rr_status out_of_memory(rr_error *error)
-{
-    return rr_fail(error, RR_MEMORY, "redis store: memory ran out, or the batch's limit was reached");
-}
-
-/* ---- loads ---- */
-
-typedef struct loading {
-    rr_store *store;
-    rr_load *loads;
-    size_t count;
-    rr_arena *arena;
-} loading;
-
-static size_t put_loads(void *context, size_t first)
-{
-    loading *at = context;
-    rr_buf *out = &at->store->link.out;
-    size_t count = 0, bytes = 0;
-
-    while (first + count < at->count && count < RR_CALL_KEYS && bytes < RR_CALL_BYTES) {
-        bytes += at->loads[first + count++].key.len;
-    }
-    rr_resp_command(out, 1 + count);
-    rr_resp_text(out, "MGET");
-    for (size_t i = first; i < first + count; i++) {
-        rr_resp_bytes(out, at->loads[i].key);
-    }
-    return count;
-}
-
-static rr_status take_loads(void *context, const rr_flight *flight, const redisReply *reply, rr_error *error)
-{
-    loading *at = context;
-
-    if (reply->type != REDIS_REPLY_ARRAY || reply->elements != flight->count) {
-        return rr_link_odd(&at->store->link, "MGET", error);
-    }
-    for (size_t i = 0; i < flight->count; i++) {
-        if (!rr_keep(at->arena, rr_reply_bytes(reply->element[i]), &at->loads[flight->first + i].value)) {
-            return out_of_memory(error);
-        }
-    }
-    return RR_OK;
-}
-
-static rr_status redis_load(rr_store *store, rr_load *loads, size_t count, rr_arena *arena, rr_error *error)
-{
-    loading at = {store, loads, count, arena};
-
-    for (size_t i = 0; i < count; i++) {
-        rr_error_clear(&loads[i].error);
-        loads[i].value = (rr_slice){NULL, 0};
-    }
-    return rr_store_ask(store, count, put_loads, take_loads, &at, error);
 }
 
 /* ---- logs ---- */
@@ -563,6 +636,10 @@ const rr_store_ops rr_store_redis_ops = {
     .load = redis_load,
     .read_parts = rr_redis_read_parts,
     .swap = rr_redis_swap,
+    .load_ahead = redis_load_ahead,
+    .load_next = redis_load_next,
+    .swap_ahead = rr_redis_swap_ahead,
+    .swap_end = rr_redis_swap_end,
     .confirm = rr_redis_confirm,
     .log_read = redis_log_read,
     .log_done = redis_log_done,

@@ -13,6 +13,7 @@
 
 enum {
     NONE = -1,
+    SEND_FROM = 256, /* swaps that are decided before the store gets them, while it is at work on those before */
     PATIENCE = 1000, /* rounds that a unit may lose before we call it a fault of ours */
     GUESS_FROM = 64, /* units that are looked at before anything is guessed */
     GUESS_RARE = 16  /* a guess is worth it where fewer than one in so many is wrong */
@@ -76,6 +77,7 @@ rr_batch *rr_batch_new(const rr_store_ops *ops, rr_store *store, const rr_batch_
     batch->ops = ops;
     batch->store = store;
     batch->options = *options;
+    batch->options.send_from = options->send_from == 0 ? SEND_FROM : options->send_from;
     batch->options.guess_from = options->guess_from == 0 ? GUESS_FROM : options->guess_from;
     batch->cache = options->cache_slots == 0 ? NULL : rr_cache_new(options->cache_slots);
     rr_arena_init(&batch->arena, 0);
@@ -387,66 +389,16 @@ static void learn(rr_batch *batch, bool present)
     }
 }
 
-static rr_status guess_round(rr_batch *batch, rr_error *error)
+static void guess_round(rr_batch *batch)
 {
-    rr_status status = RR_OK;
-
-    for (size_t k = 0; k < batch->unit_count && batch->guessing && status == RR_OK; k++) {
+    for (size_t k = 0; k < batch->unit_count && batch->guessing; k++) {
         unit *u = &batch->units[k];
 
         if (u->state == UNIT_LOAD && !u->looked) {
             u->looked = u->guessed = true;
-            status = open_unit(batch, u, error);
+            u->state = UNIT_OPEN;
         }
     }
-    return status;
-}
-
-static rr_status load_round(rr_batch *batch, rr_error *error)
-{
-    rr_load *loads = rr_arena_take(&batch->scratch, batch->unit_count * sizeof *loads);
-    unit **which = rr_arena_take(&batch->scratch, batch->unit_count * sizeof *which);
-    size_t count = 0;
-    rr_status status;
-
-    if (loads == NULL || which == NULL) {
-        return no_memory(error);
-    }
-    for (size_t k = 0; k < batch->unit_count; k++) {
-        if (batch->units[k].state == UNIT_LOAD) {
-            which[count] = &batch->units[k];
-            which[count]->looked = true;
-            which[count]->guessed = false;
-            RR_STORE_ITEM_INIT(&loads[count]);
-            loads[count++].key = batch->units[k].key;
-        }
-    }
-    batch->confirmed = batch->confirmed && count == 0;
-    status = count == 0 ? RR_OK : batch->ops->load(batch->store, loads, count, &batch->arena, error);
-    batch->counts.loads += count;
-    for (size_t k = 0; k < count && status == RR_OK; k++) {
-        which[k]->value = loads[k].value;
-        learn(batch, loads[k].value.len != 0);
-        if (loads[k].error.status != RR_OK) {
-            give_up(batch, which[k], &loads[k].error);
-        } else {
-            status = open_unit(batch, which[k], error);
-        }
-    }
-    return status;
-}
-
-/* Units that lost: what is there now came with the answer. */
-static rr_status open_round(rr_batch *batch, rr_error *error)
-{
-    rr_status status = RR_OK;
-
-    for (size_t k = 0; k < batch->unit_count && status == RR_OK; k++) {
-        if (batch->units[k].state == UNIT_OPEN) {
-            status = open_unit(batch, &batch->units[k], error);
-        }
-    }
-    return status;
 }
 
 /* The parts that the unit's records name, each once. */
@@ -747,52 +699,171 @@ static void take_answer(rr_batch *batch, unit *u, rr_swap *swap)
     }
 }
 
-static rr_status ask_swaps(rr_batch *batch, rr_swap *swaps, size_t count, rr_arena *arena, rr_error *error)
-{
-    rr_status status;
+/* Units on their way to the store and back: while it is at work on some, others are decided. */
+typedef struct round_trip {
+    rr_batch *batch;
+    rr_load *loads;
+    unit **loaded;
+    size_t load_count;
+    size_t load_ready; /* loads that have their answers */
+    rr_swap *swaps;
+    unit **swapped;
+    size_t swap_count;
+    size_t swap_sent; /* swaps that the store has */
+} round_trip;
 
-    if (count == 0) {
-        return RR_OK;
-    }
-    status = batch->ops->swap(batch->store, swaps, count, arena, error);
-    batch->confirmed = status == RR_OK;
-    return status;
+static rr_status begin_trip(round_trip *t, rr_error *error)
+{
+    rr_batch *batch = t->batch;
+    size_t loads = count_in(batch, UNIT_LOAD);
+    size_t all = loads + count_in(batch, UNIT_OPEN) + count_in(batch, UNIT_JOIN);
+
+    t->loads = rr_arena_take(&batch->scratch, loads * sizeof *t->loads);
+    t->loaded = rr_arena_take(&batch->scratch, loads * sizeof(unit *));
+    t->swaps = rr_arena_take(&batch->scratch, all * sizeof *t->swaps);
+    t->swapped = rr_arena_take(&batch->scratch, all * sizeof(unit *));
+    return t->loads == NULL || t->loaded == NULL || t->swaps == NULL || t->swapped == NULL ? no_memory(error) : RR_OK;
 }
 
-static rr_status swap_round(rr_batch *batch, int64_t now_us, rr_error *error)
+static rr_status ask_loads(round_trip *t, rr_error *error)
 {
-    size_t wanted = count_in(batch, UNIT_SWAP), count = 0;
-    rr_swap *swaps = rr_arena_take(&batch->scratch, wanted * sizeof *swaps);
-    unit **which = rr_arena_take(&batch->scratch, wanted * sizeof *which);
-    bool failed = swaps == NULL || which == NULL;
-    rr_status status;
+    rr_batch *batch = t->batch;
 
-    batch->logging = 0;
-    for (size_t k = 0; k < batch->unit_count && !failed; k++) {
+    for (size_t k = 0; k < batch->unit_count; k++) {
         unit *u = &batch->units[k];
 
-        if (u->state != UNIT_SWAP) {
-            continue;
+        if (u->state == UNIT_LOAD) {
+            u->looked = true;
+            u->guessed = false;
+            RR_STORE_ITEM_INIT(&t->loads[t->load_count]);
+            t->loads[t->load_count].key = u->key;
+            t->loaded[t->load_count++] = u;
         }
-        if (prepare_swap(batch, u, &swaps[count], now_us, &failed)) {
-            u->attempted = u->grew;
-            which[count++] = u;
-        } else if (u->guessed) {
-            u->state = UNIT_LOAD; /* no swap will tell whether it is absent */
-        } else if (!failed) {
-            settle_unit(batch, u, u->value);
-        }
+    }
+    if (t->load_count == 0) {
+        return RR_OK;
+    }
+    batch->confirmed = false;
+    batch->counts.loads += t->load_count;
+    if (batch->ops->load_ahead != NULL) {
+        return batch->ops->load_ahead(batch->store, t->loads, t->load_count, &batch->arena, error);
+    }
+    t->load_ready = t->load_count;
+    return batch->ops->load(batch->store, t->loads, t->load_count, &batch->arena, error);
+}
+
+/* Waits for the answer of one load. */
+static rr_status take_load(round_trip *t, size_t k, rr_error *error)
+{
+    rr_batch *batch = t->batch;
+    rr_status status = RR_OK;
+
+    while (t->load_ready <= k && status == RR_OK) {
+        status = batch->ops->load_next(batch->store, &t->load_ready, error);
+    }
+    if (status != RR_OK) {
+        return status;
+    }
+    t->loaded[k]->value = t->loads[k].value;
+    t->loaded[k]->state = UNIT_OPEN;
+    learn(batch, t->loads[k].value.len != 0);
+    if (t->loads[k].error.status != RR_OK) {
+        give_up(batch, t->loaded[k], &t->loads[k].error);
+    }
+    return RR_OK;
+}
+
+/* Gives the store what is decided, if it is enough or all, to work on it while the rest is decided. */
+static rr_status send_swaps(round_trip *t, bool all, rr_error *error)
+{
+    rr_batch *batch = t->batch;
+    size_t count = t->swap_count - t->swap_sent;
+    rr_swap *first = t->swaps + t->swap_sent;
+
+    if (count == 0 || (count < batch->options.send_from && !all) || batch->ops->swap_ahead == NULL) {
+        return RR_OK;
+    }
+    t->swap_sent = t->swap_count;
+    return batch->ops->swap_ahead(batch->store, first, count, &batch->arena, error);
+}
+
+/* A unit whose value is at hand goes through all its steps at once, as long as it is in the processor's caches. */
+static rr_status decide_unit(round_trip *t, unit *u, rr_error *error)
+{
+    rr_batch *batch = t->batch;
+    rr_status status = u->state == UNIT_OPEN ? open_unit(batch, u, error) : RR_OK;
+    bool failed = false;
+
+    if (status == RR_OK && u->state == UNIT_JOIN) {
+        status = join_unit(batch, u, error);
+    }
+    if (status != RR_OK || u->state != UNIT_SWAP) {
+        return status;
+    }
+    if (prepare_swap(batch, u, &t->swaps[t->swap_count], batch->now_us, &failed)) {
+        u->attempted = u->grew;
+        t->swapped[t->swap_count++] = u;
+        return send_swaps(t, false, error);
     }
     if (failed) {
         return no_memory(error);
     }
-    batch->counts.swaps += count;
-    status = ask_swaps(batch, swaps, count, &batch->arena, error);
-    for (size_t k = 0; k < count; k++) {
-        if (which[k]->guessed) {
-            learn(batch, swaps[k].answer == RR_SWAP_LOST);
+    if (u->guessed) {
+        u->state = UNIT_LOAD; /* no swap will tell whether it is absent */
+    } else {
+        settle_unit(batch, u, u->value);
+    }
+    return RR_OK;
+}
+
+/* Those whose values are at hand come first: meanwhile the others' are on their way. */
+static rr_status decide_units(round_trip *t, rr_error *error)
+{
+    rr_batch *batch = t->batch;
+    rr_status status = RR_OK;
+
+    batch->logging = 0;
+    for (size_t k = 0; k < batch->unit_count && status == RR_OK; k++) {
+        if (batch->units[k].state == UNIT_OPEN || batch->units[k].state == UNIT_JOIN) {
+            status = decide_unit(t, &batch->units[k], error);
         }
-        take_answer(batch, which[k], &swaps[k]);
+    }
+    for (size_t k = 0; k < t->load_count && status == RR_OK; k++) {
+        status = take_load(t, k, error);
+        status = status == RR_OK ? decide_unit(t, t->loaded[k], error) : status;
+    }
+    return status;
+}
+
+static rr_status end_trip(round_trip *t, rr_error *error)
+{
+    rr_batch *batch = t->batch;
+    rr_status status = send_swaps(t, true, error);
+
+    if (t->swap_count == 0 || status != RR_OK) {
+        return status;
+    }
+    return batch->ops->swap_ahead != NULL
+               ? batch->ops->swap_end(batch->store, error)
+               : batch->ops->swap(batch->store, t->swaps, t->swap_count, &batch->arena, error);
+}
+
+/* Loads, joins, and swaps all units that have what they need. */
+static rr_status trip_round(rr_batch *batch, rr_error *error)
+{
+    round_trip t = {.batch = batch};
+    rr_status status = begin_trip(&t, error);
+
+    status = status == RR_OK ? ask_loads(&t, error) : status;
+    status = status == RR_OK ? decide_units(&t, error) : status;
+    status = status == RR_OK ? end_trip(&t, error) : status;
+    batch->confirmed = t.swap_count == 0 ? batch->confirmed : status == RR_OK; /* a swap may be answered before it fails */
+    batch->counts.swaps += t.swap_count;
+    for (size_t k = 0; k < t.swap_count; k++) {
+        if (t.swapped[k]->guessed) {
+            learn(batch, t.swaps[k].answer == RR_SWAP_LOST);
+        }
+        take_answer(batch, t.swapped[k], &t.swaps[k]);
     }
     return status;
 }
@@ -817,8 +888,9 @@ static bool prepare_refusal(rr_batch *batch, const rr_item *item, rr_swap *swap,
 /* An alert that cannot be stored: nothing may be acknowledged. Those that are stored are not told at the next try. */
 static rr_status log_refusals(rr_batch *batch, rr_swap *swaps, rr_item **which, size_t count, rr_error *error)
 {
-    rr_status status = ask_swaps(batch, swaps, count, &batch->scratch, error);
+    rr_status status = count == 0 ? RR_OK : batch->ops->swap(batch->store, swaps, count, &batch->scratch, error);
 
+    batch->confirmed = count == 0 ? batch->confirmed : status == RR_OK;
     for (size_t k = 0; k < count; k++) {
         if (swaps[k].answer == RR_SWAP_WON) {
             which[k]->settled = true;
@@ -869,16 +941,11 @@ static rr_status refusal_round(rr_batch *batch, int64_t now_us, rr_error *error)
     return RR_OK;
 }
 
-static rr_status join_round(rr_batch *batch, rr_error *error)
+static bool is_unfinished(const rr_batch *batch)
 {
-    rr_status status = RR_OK;
-
-    for (size_t k = 0; k < batch->unit_count && status == RR_OK; k++) {
-        if (batch->units[k].state == UNIT_JOIN) {
-            status = join_unit(batch, &batch->units[k], error);
-        }
-    }
-    return status;
+    return count_in(batch, UNIT_LOAD) + count_in(batch, UNIT_OPEN) + count_in(batch, UNIT_PARTS) +
+               count_in(batch, UNIT_JOIN) !=
+           0;
 }
 
 rr_status rr_batch_step(rr_batch *batch, int64_t now_us, rr_error *error)
@@ -888,24 +955,15 @@ rr_status rr_batch_step(rr_batch *batch, int64_t now_us, rr_error *error)
     batch->now_us = now_us;
     do {
         rr_arena_reset(&batch->scratch);
-        status = guess_round(batch, error);
-        status = status == RR_OK ? load_round(batch, error) : status;
+        guess_round(batch);
+        status = parts_round(batch, error);
         if (status == RR_OK) {
-            status = open_round(batch, error);
-        }
-        while (status == RR_OK && count_in(batch, UNIT_PARTS) + count_in(batch, UNIT_JOIN) != 0) {
-            status = parts_round(batch, error);
-            if (status == RR_OK) {
-                status = join_round(batch, error);
-            }
-        }
-        if (status == RR_OK) {
-            status = swap_round(batch, now_us, error);
+            status = trip_round(batch, error);
         }
         if (status == RR_OK) {
             status = refusal_round(batch, now_us, error);
         }
-    } while (status == RR_OK && count_in(batch, UNIT_LOAD) + count_in(batch, UNIT_OPEN) != 0);
+    } while (status == RR_OK && is_unfinished(batch));
     /* What was decided upon a value that is nowhere but there may not be acknowledged either. */
     if (status == RR_OK && !batch->confirmed) {
         status = batch->ops->confirm(batch->store, error);

@@ -46,6 +46,7 @@ typedef struct rr_batch_options {
     bool forget;        /* drop windows of sessions that may be gone */
     bool again;         /* the records were decided before (repair): that they are stale now says nothing */
     size_t cache_slots; /* values kept between batches, a power of two; 0: none */
+    size_t send_from;   /* swaps that are decided before the store gets them, to work on them meanwhile; 0: 256 */
     size_t guess_from;  /* units to have looked at before cells are guessed to be new ones; 0: 64 */
     void (*complain)(void *context, const rr_error *error); /* a unit is stuck; may be NULL */
     void *context;

@@ -892,6 +892,7 @@ rr_status rr_live_run(const rr_live_options *options, rr_live_totals *totals, rr
                               .expire = true,
                               .cache_slots = options->observe ? 0 : CACHE_SLOTS,
                               .guess_from = options->guess_from,
+                              .send_from = options->send_from,
                               .forget = !options->observe,
                               .complain = complain,
                               .context = &l};

@@ -62,7 +62,7 @@ typedef struct rr_live_options {
     bool (*read_contract)(rr_slice text, rr_contract *contract);
     bool until_idle;       /* leave when nothing more comes (for tests and demos) */
     int drain_timeout_ms;
-    size_t guess_from;     /* as in rr_batch_options */
+    size_t guess_from, send_from; /* as in rr_batch_options */
     const atomic_int *stop; /* not 0: drain and leave */
     int64_t (*now_us)(void);
     void (*pause_ms)(int ms); /* how the loop waits; NULL: it sleeps */

@@ -1454,6 +1454,56 @@ static int open_redis(void **state)
     return open_world(state, &rr_store_redis_ops, server.url);
 }
 
+/* Each item by itself, while those before it are under way. */
+static rr_status load_in_pieces(rr_store *store, rr_load *loads, size_t count, rr_arena *arena, rr_error *error)
+{
+    rr_status status = count == 0 ? RR_OK : rr_store_redis_ops.load_ahead(store, loads, count, arena, error);
+
+    for (size_t ready = 0; status == RR_OK && ready < count;) {
+        size_t before = ready;
+
+        status = rr_store_redis_ops.load_next(store, &ready, error);
+        assert_true(status != RR_OK || (ready > before && ready <= count));
+    }
+    return status;
+}
+
+static rr_status swap_in_pieces(rr_store *store, rr_swap *swaps, size_t count, rr_arena *arena, rr_error *error)
+{
+    rr_status status = RR_OK;
+
+    for (size_t k = 0; status == RR_OK && k < count; k++) {
+        status = rr_store_redis_ops.swap_ahead(store, &swaps[k], 1, arena, error);
+    }
+    return status == RR_OK && count != 0 ? rr_store_redis_ops.swap_end(store, error) : status;
+}
+
+static void what_was_given_up_half_way_is_nobodys_answer(void **state)
+{
+    world *w = *state;
+    rr_load load = {.key = RR_SLICE("rr:{c:given-up}:v")};
+    rr_slice value;
+
+    assert_int_equal(w->ops->note_put(w->store, RR_SLICE("rr:note"), RR_SLICE("mine"), 0, &w->error), RR_OK);
+    assert_int_equal(w->ops->load_ahead(w->store, &load, 1, &w->arena, &w->error), RR_OK);
+    assert_int_equal(w->ops->note_get(w->store, RR_SLICE("rr:note"), &w->arena, &value, &w->error), RR_OK);
+    assert_true(rr_slice_equal(value, RR_SLICE("mine")));
+}
+
+static int open_in_pieces(void **state)
+{
+    static rr_store_ops ops;
+    int failed = open_redis(state);
+
+    if (failed == 0) {
+        ops = rr_store_redis_ops;
+        ops.load = load_in_pieces;
+        ops.swap = swap_in_pieces;
+        ((world *)*state)->ops = &ops;
+    }
+    return failed;
+}
+
 static int close_world(void **state)
 {
     world *w = *state;
@@ -1524,6 +1574,7 @@ int main(void)
         PROMISE(notes_end_after_their_time_to_live),
         PROMISE(the_log_is_capped),
         PROMISE(flushed_functions_are_loaded_again),
+        PROMISE(what_was_given_up_half_way_is_nobodys_answer),
         PROMISE(a_killed_connection_makes_swaps_unknown_and_heals),
         PROMISE(a_silent_server_times_out_and_its_late_answer_is_never_taken),
         PROMISE(a_full_server_refuses_before_it_writes),
@@ -1545,5 +1596,6 @@ int main(void)
         print_message("redis-server is not installed: its store is not tested\n");
         return failed != 0 ? failed : 77;
     }
+    failed += cmocka_run_group_tests_name("redis, in pieces", any_store, open_in_pieces, close_redis);
     return failed + cmocka_run_group_tests_name("redis", redis_store, open_redis, close_redis);
 }

@@ -377,7 +377,7 @@ static void set_options(rr_sim_engine *e)
     e->options = (rr_live_options){.store_ops = &rr_sim_store_ops, .store = &e->store, .prefix = RR_SLICE("rr"),
                                    .sources = &e->live_source, .source_count = 1, .contracts = &e->contract,
                                    .contract_count = 1, .channels = &e->live_channel, .channel_count = 1,
-                                   .drain_timeout_ms = 1000, .guess_from = sim->guess_from, .stop = &e->stop,
+                                   .drain_timeout_ms = 1000, .guess_from = sim->guess_from, .send_from = sim->send_from, .stop = &e->stop,
                                    .now_us = now_us,
                                    .pause_ms = pause_ms, .talk = talk};
 }
@@ -577,6 +577,7 @@ void rr_sim_init(uint64_t seed, const rr_contract *contract)
     sim->contract = contract;
     sim->batch = 4;
     sim->guess_from = seed % 2;
+    sim->send_from = seed / 2 % 2;
     sim->ack_wait_us = 30 * RR_SECOND_US;
     sim->rest_us = 3 * RR_SECOND_US;
     sim->time_us = START_US;

@@ -62,6 +62,12 @@ const char *rr_sim_fault_word(rr_sim_fault fault);
       (store, reads, count, arena, error))                                                                            \
     X(store, swap, (rr_store * store, rr_swap * swaps, size_t count, rr_arena * arena, rr_error * error),             \
       (store, swaps, count, arena, error))                                                                            \
+    X(store, load_ahead, (rr_store * store, rr_load * loads, size_t count, rr_arena * arena, rr_error * error),       \
+      (store, loads, count, arena, error))                                                                            \
+    X(store, load_next, (rr_store * store, size_t * ready, rr_error * error), (store, ready, error))                  \
+    X(store, swap_ahead, (rr_store * store, rr_swap * swaps, size_t count, rr_arena * arena, rr_error * error),       \
+      (store, swaps, count, arena, error))                                                                            \
+    X(store, swap_end, (rr_store * store, rr_error * error), (store, error))                                          \
     X(store, confirm, (rr_store * store, rr_error * error), (store, error))                                           \
     X(store, log_read, (rr_store * store, rr_slice key, const char *drainer, int idle_ms, size_t most,                \
                         rr_arena *arena, rr_log_entry **entries, size_t *count, rr_error *error),                     \
@@ -264,6 +270,9 @@ enum { RR_SIM_ENGINES = 2, RR_SIM_UNITS = 64, RR_SIM_TRIGGERS = 64 };
 
 struct rr_store {
     struct rr_sim_engine *engine;
+    rr_load *ahead; /* loads that were asked ahead */
+    size_t ahead_ready;
+    rr_arena *ahead_arena;
 };
 struct rr_source {
     struct rr_sim_engine *engine;
@@ -325,6 +334,7 @@ typedef struct rr_sim {
     rr_ack_mode ack;
     size_t batch;
     size_t guess_from; /* every other seed guesses upon what it saw last */
+    size_t send_from;  /* every other pair of seeds hands over each swap by itself */
     int64_t ack_wait_us, rest_us;
     /* time */
     int64_t time_us;

@@ -458,6 +458,36 @@ static rr_status do_store_swap(rr_store *store, rr_swap *swaps, size_t count, rr
     return rr_fail(error, RR_UNAVAILABLE, "simulated store: timed out");
 }
 
+/* In pieces: each is answered by itself, and the world changes between them. */
+static rr_status do_store_load_ahead(rr_store *store, rr_load *loads, size_t count, rr_arena *arena, rr_error *error)
+{
+    (void)count;
+    store->ahead = loads;
+    store->ahead_ready = 0;
+    store->ahead_arena = arena;
+    return away(store, error);
+}
+
+static rr_status do_store_load_next(rr_store *store, size_t *ready, rr_error *error)
+{
+    rr_status status = do_store_load(store, &store->ahead[store->ahead_ready], 1, store->ahead_arena, error);
+
+    *ready = store->ahead_ready += status == RR_OK;
+    return status;
+}
+
+static rr_status do_store_swap_ahead(rr_store *store, rr_swap *swaps, size_t count, rr_arena *arena, rr_error *error)
+{
+    return do_store_swap(store, swaps, count, arena, error);
+}
+
+static rr_status do_store_swap_end(rr_store *store, rr_error *error)
+{
+    rr_status status = away(store, error);
+
+    return status == RR_OK ? confirm(error) : status;
+}
+
 static rr_status do_store_confirm(rr_store *store, rr_error *error)
 {
     rr_status status = away(store, error);

@@ -76,9 +76,9 @@ typedef struct rr_side {
 typedef enum rr_open { RR_OPEN_UNCHANGED, RR_OPEN_ADD, RR_OPEN_REMOVE } rr_open;
 
 typedef enum rr_swap_answer {
+    RR_SWAP_UNKNOWN, /* no answer came: load and look whether the token is yours. So is one that was never asked */
     RR_SWAP_WON,     /* done, all of it */
     RR_SWAP_LOST,    /* nothing done: the unit has another token; `current` is what is there now */
-    RR_SWAP_UNKNOWN, /* no answer came: load and look whether the token is yours */
     RR_SWAP_FAILED   /* nothing done, and it will not help to try again soon: `error` says why, naming the key */
 } rr_swap_answer;
 
@@ -199,6 +199,21 @@ typedef struct rr_store_ops {
     rr_status (*load)(rr_store *store, rr_load *loads, size_t count, rr_arena *arena, rr_error *error);
     rr_status (*read_parts)(rr_store *store, rr_parts_read *reads, size_t count, rr_arena *arena, rr_error *error);
     rr_status (*swap)(rr_store *store, rr_swap *swaps, size_t count, rr_arena *arena, rr_error *error);
+
+    /* The same in pieces, so that the store is at work on some units while the caller decides upon others. All four, or
+     * NULL: to this store it is all one.
+     *
+     * load_ahead  asks; nothing may be in flight yet. Keys, loads and arena have to last until the last answer.
+     * load_next   waits for more of these answers, which come in order; *ready: how many loads have theirs by now.
+     * swap_ahead  hands over swaps, each unit once; their number grows call by call. Those have to last, too.
+     * swap_end    waits for the answers of all of them, and of loads that have none yet. After it nothing is in flight.
+     *
+     * Whichever of them fails, all of it is over: what has no answer has none, as above. No other op may be called
+     * between load_ahead and the last answer, or swap_ahead and swap_end. */
+    rr_status (*load_ahead)(rr_store *store, rr_load *loads, size_t count, rr_arena *arena, rr_error *error);
+    rr_status (*load_next)(rr_store *store, size_t *ready, rr_error *error);
+    rr_status (*swap_ahead)(rr_store *store, rr_swap *swaps, size_t count, rr_arena *arena, rr_error *error);
+    rr_status (*swap_end)(rr_store *store, rr_error *error);
 
     /* OK: all that the store held when this was called is on `wait_replicas` of its replicas, whoever wrote it; at once
      * where none are waited for. UNAVAILABLE: too few have confirmed it in time. A swap ends with the same: where that
