@@ -34,15 +34,20 @@ typedef struct rr_live_slot {
     rr_arena arena;  /* records, values, sentences */
     rr_status status;
     rr_error error;
-    bool left; /* it is time to leave, and it is not done */
+    bool left; /* it is time to leave, and it is not decided */
+    bool done; /* the worker is through with it; guarded by the lock */
 } rr_live_slot;
+
+/* One is decided, and the next waits behind it, so that the worker never waits for who fills them. */
+enum { RR_LIVE_FLIGHTS = 2 };
 
 typedef struct live {
     const rr_live_options *options;
     rr_live_totals *totals;
     rr_batch *batch, *repair_batch;
-    rr_live_slot slots[2];   /* one is filled while the other is decided */
-    rr_live_slot *in_flight; /* the one that is with the worker, or decided and not ended */
+    rr_live_slot slots[RR_LIVE_FLIGHTS + 1];    /* one is filled while the others are under way */
+    rr_live_slot *flights[RR_LIVE_FLIGHTS];     /* with the worker, or decided and not ended; the oldest first */
+    size_t flight_count;
     size_t room;             /* of a slot */
     rr_arena tick_arena;     /* of one tick */
     rr_buf text;
@@ -53,7 +58,7 @@ typedef struct live {
     atomic_int down;        /* how many servers are away */
     atomic_ulong outages;
     atomic_bool leaving;
-    rr_live_slot *admitted; /* the one behind the one that is awaited or ended */
+    rr_live_slot *admitted; /* the one behind those that are under way */
     atomic_bool moved; /* another generation of the prefix is in force: nothing more is acknowledged here */
     rr_arena note_arena; /* of whoever uses the store at the moment */
     char drainer[64];
@@ -62,7 +67,7 @@ typedef struct live {
     pthread_t worker;
     pthread_mutex_t lock;
     pthread_cond_t work_there, work_done;
-    rr_live_slot *work;
+    rr_live_slot *waiting[RR_LIVE_FLIGHTS]; /* those that the worker has not taken yet */
     bool work_over;
 } live;
 

@@ -188,23 +188,41 @@ static void work_on(live *l, rr_live_slot *slot)
     slot->status = decide(l, slot->items, slot->count, &slot->left, &slot->error);
 }
 
-/* A second thread, so that a batch is fetched and decoded while the one before it is with the store. */
+static bool is_decided(const rr_live_slot *slot)
+{
+    return slot->status == RR_OK && !slot->left;
+}
+
+/* A second thread, so that a batch is fetched and decoded while the one before it is with the store. Behind one that
+ * could not be decided none is begun. */
 static void *work(void *context)
 {
     live *l = context;
+    bool over = false;
 
     pthread_mutex_lock(&l->lock);
     for (;;) {
-        while (l->work == NULL && !l->work_over) {
+        rr_live_slot *slot;
+
+        while (l->waiting[0] == NULL && !l->work_over) {
             pthread_cond_wait(&l->work_there, &l->lock);
         }
-        if (l->work == NULL) {
+        slot = l->waiting[0];
+        if (slot == NULL) {
             break;
         }
+        l->waiting[0] = l->waiting[1];
+        l->waiting[1] = NULL;
         pthread_mutex_unlock(&l->lock);
-        work_on(l, l->work);
+        if (over) {
+            slot->status = RR_OK;
+            slot->left = true;
+        } else {
+            work_on(l, slot);
+        }
+        over = !is_decided(slot);
         pthread_mutex_lock(&l->lock);
-        l->work = NULL;
+        slot->done = true;
         pthread_cond_signal(&l->work_done);
     }
     pthread_mutex_unlock(&l->lock);
@@ -213,13 +231,14 @@ static void *work(void *context)
 
 static void hand_over(live *l, rr_live_slot *slot)
 {
-    l->in_flight = slot;
+    l->flights[l->flight_count++] = slot;
     if (!l->working) {
         work_on(l, slot);
         return;
     }
     pthread_mutex_lock(&l->lock);
-    l->work = slot;
+    slot->done = false;
+    l->waiting[l->waiting[0] == NULL ? 0 : 1] = slot;
     pthread_cond_signal(&l->work_there);
     pthread_mutex_unlock(&l->lock);
 }
@@ -236,34 +255,46 @@ static void tell_progress(live *l, rr_live_slot *slot)
     }
 }
 
-/* Both that are on their way: this one, and the one behind it. */
-static void signal_progress(live *l, rr_live_slot *slot)
+/* All that are on their way. ending: the one that is ended, or NULL. */
+static void signal_progress(live *l, rr_live_slot *ending)
 {
-    tell_progress(l, slot);
+    if (ending != NULL) {
+        tell_progress(l, ending);
+    }
+    for (size_t k = 0; k < l->flight_count; k++) {
+        tell_progress(l, l->flights[k]);
+    }
     if (l->admitted != NULL) {
         tell_progress(l, l->admitted);
     }
 }
 
-static void await_worker(live *l, rr_live_slot *slot)
+/* Waits until a batch is done, for so long at most. The lock is held. */
+static bool wait_until_done(live *l, const rr_live_slot *slot, int ms)
 {
+    struct timespec until;
+
+    if (!slot->done) {
+        clock_gettime(CLOCK_REALTIME, &until);
+        until.tv_nsec += ms % 1000 * 1000000L;
+        until.tv_sec += ms / 1000 + until.tv_nsec / 1000000000L;
+        until.tv_nsec %= 1000000000L;
+        pthread_cond_timedwait(&l->work_done, &l->lock, &until);
+    }
+    return slot->done;
+}
+
+static bool is_done(live *l, const rr_live_slot *slot, int wait_ms)
+{
+    bool done;
+
     if (!l->working) {
-        return;
+        return true;
     }
     pthread_mutex_lock(&l->lock);
-    while (l->work != NULL) {
-        struct timespec until;
-
-        clock_gettime(CLOCK_REALTIME, &until);
-        until.tv_sec += 1;
-        pthread_cond_timedwait(&l->work_done, &l->lock, &until);
-        if (l->work != NULL) {
-            pthread_mutex_unlock(&l->lock);
-            signal_progress(l, slot);
-            pthread_mutex_lock(&l->lock);
-        }
-    }
+    done = wait_until_done(l, slot, wait_ms);
     pthread_mutex_unlock(&l->lock);
+    return done;
 }
 
 /* ---- what follows the decision ---- */
@@ -388,34 +419,28 @@ static rr_status settle(live *l, rr_live_slot *slot, rr_error *error)
     return source->ops->ack(source->source, slot->deliveries, done, error);
 }
 
-/* Waits for the batch that is with the worker. NULL: none is. */
+/* Takes the oldest of the batches that are under way, when it is decided; NULL: there is none. */
 static rr_live_slot *await(live *l)
 {
-    rr_live_slot *slot = l->in_flight;
+    rr_live_slot *oldest = l->flights[0];
 
-    if (slot != NULL) {
-        await_worker(l, slot);
-        l->in_flight = NULL;
+    if (l->flight_count == 0) {
+        return NULL;
     }
-    return slot;
+    while (!is_done(l, oldest, 1000)) {
+        signal_progress(l, NULL);
+    }
+    l->flights[0] = l->flights[1];
+    l->flight_count--;
+    return oldest;
 }
 
-static bool is_decided(const rr_live_slot *slot)
-{
-    return slot->status == RR_OK && !slot->left;
-}
-
-/* What follows the decision of a batch. NULL is fine. */
+/* What follows the decision of a batch. */
 static rr_status end(live *l, rr_live_slot *slot, rr_error *error)
 {
-    const rr_live_source *source;
-    rr_status status;
+    const rr_live_source *source = &l->options->sources[slot->source];
+    rr_status status = slot->status;
 
-    if (slot == NULL) {
-        return RR_OK;
-    }
-    source = &l->options->sources[slot->source];
-    status = slot->status;
     if (status != RR_OK) {
         *error = slot->error;
     }
@@ -443,90 +468,88 @@ static rr_status admit_all(live *l, rr_live_slot *slot, size_t from, rr_error *e
             slot->deliveries[k].times_delivered <= 1 &&
             slot->deliveries[k].stream_sequence <= l->reached[slot->source].checkpoint.floor;
         if (!rr_admit_delivery(source, &slot->deliveries[k], now_us, &slot->arena, &slot->items[k], &slot->records[k])) {
-            source->ops->release(source->source, slot->deliveries, slot->count, false);
             return no_memory(error);
         }
     }
     return RR_OK;
 }
 
-/* Whether the worker is still at work, a moment from now. */
-static bool stays_busy(live *l)
+/* Ends what is decided by now. Waits a moment where that is nothing. *busy: the worker has still something to do. */
+static rr_status end_decided(live *l, bool *busy, rr_error *error)
 {
-    struct timespec until;
-    bool busy;
+    rr_status status = RR_OK;
+    int wait_ms = FILL_WAIT_MS;
 
-    if (!l->working) {
-        return false;
+    while (status == RR_OK && l->flight_count != 0 && is_done(l, l->flights[0], wait_ms)) {
+        status = end(l, await(l), error);
+        wait_ms = 0;
     }
-    pthread_mutex_lock(&l->lock);
-    if (l->work != NULL) {
-        clock_gettime(CLOCK_REALTIME, &until);
-        until.tv_nsec += FILL_WAIT_MS * 1000000L;
-        until.tv_sec += until.tv_nsec / 1000000000L;
-        until.tv_nsec %= 1000000000L;
-        pthread_cond_timedwait(&l->work_done, &l->lock, &until);
-    }
-    busy = l->work != NULL;
-    pthread_mutex_unlock(&l->lock);
-    return busy;
+    *busy = l->flight_count != 0;
+    return status;
 }
 
-/* Decodes a batch, and what else comes while the one before is with the worker, for a little while: of a larger batch more
- * records share a call and a write. */
+/* Decodes a batch, and what else comes while those before it are with the worker, for a little while: of a larger batch
+ * more records share a call and a write. */
 static rr_status fill(live *l, rr_live_slot *slot, rr_error *error)
 {
     const rr_live_source *source = &l->options->sources[slot->source];
     rr_status status;
+    bool busy = l->working;
 
     slot->told_us = l->options->now_us();
     rr_arena_reset(&slot->arena);
     status = admit_all(l, slot, 0, error);
-    for (int k = 0; k < FILL_TURNS && status == RR_OK && slot->count < source->batch && stays_busy(l); k++) {
+    for (int k = 0; k < FILL_TURNS && status == RR_OK && slot->count < source->batch && busy; k++) {
         size_t from = slot->count, more = 0;
 
-        /* What goes wrong is remembered or happens again, and is told by the next turn. */
-        source->ops->fetch(source->source, slot->deliveries + from, source->batch - from, &more, 0, NULL);
-        slot->count += more;
-        status = admit_all(l, slot, from, error);
+        status = end_decided(l, &busy, error);
+        if (status == RR_OK && busy) {
+            /* What goes wrong is remembered or happens again, and is told by the next turn. */
+            source->ops->fetch(source->source, slot->deliveries + from, source->batch - from, &more, 0, NULL);
+            slot->count += more;
+            status = admit_all(l, slot, from, error);
+        }
     }
     return status;
 }
 
-/* Waits for the batch that is with the worker, and ends it. */
+/* Waits for all batches that are under way, and ends them. The first failure counts. */
 static rr_status collect(live *l, rr_error *error)
 {
-    return end(l, await(l), error);
+    rr_status status = RR_OK;
+    rr_error ignored = {0};
+
+    while (l->flight_count != 0) {
+        rr_status one = end(l, await(l), status == RR_OK ? error : &ignored);
+
+        status = status == RR_OK ? one : status;
+    }
+    return status;
 }
 
-/* Decodes what was fetched while the batch before it is decided. That one is ended while this one is with the worker; but
- * where there is no worker, before it: nothing that the store is asked may lie between an effect and its acknowledgement,
- * since it may tell that the effect is gone. */
+/* Decodes what was fetched while those before it are decided. The oldest of these is ended while this one is with the
+ * worker; but where there is no worker, before it: nothing that the store is asked may lie between an effect and its
+ * acknowledgement, since it may tell that the effect is gone. */
 static rr_status take_batch(live *l, rr_live_slot *slot, rr_error *error)
 {
     const rr_live_source *source = &l->options->sources[slot->source];
-    rr_status status = fill(l, slot, error);
-    rr_live_slot *before;
+    rr_live_slot *before = NULL;
+    rr_status status;
 
-    if (status != RR_OK) {
-        return status;
-    }
     l->admitted = slot;
-    before = await(l);
-    if (l->working && (before == NULL || is_decided(before)) && !stopping(l)) {
-        hand_over(l, slot);
+    status = fill(l, slot, error);
+    if (status == RR_OK && l->working && l->flight_count == RR_LIVE_FLIGHTS) {
+        before = await(l);
+    } else if (status == RR_OK && !l->working) {
+        status = collect(l, error);
     }
-    status = end(l, before, error);
     l->admitted = NULL;
-    if (l->in_flight == slot) {
-        return status;
-    }
-    if (status == RR_OK && !stopping(l)) {
-        hand_over(l, slot);
-    } else {
+    if (status != RR_OK || stopping(l)) {
         source->ops->release(source->source, slot->deliveries, slot->count, true);
+    } else {
+        hand_over(l, slot);
     }
-    return status;
+    return before == NULL ? status : end(l, before, error);
 }
 
 /* ---- alerts, from a thread of their own ---- */
@@ -600,24 +623,35 @@ static bool make_room(live *l)
     }
     l->room = room;
     l->reached = calloc(l->options->source_count + 1, sizeof *l->reached);
-    return l->reached != NULL && make_slot(&l->slots[0], room) && make_slot(&l->slots[1], room);
+    for (size_t k = 0; k < RR_LIVE_FLIGHTS + 1; k++) {
+        if (!make_slot(&l->slots[k], room)) {
+            return false;
+        }
+    }
+    return l->reached != NULL;
 }
 
+/* One that is not under way: there is one more than may be. */
 static rr_live_slot *free_slot_of(live *l)
 {
-    return l->in_flight == &l->slots[0] ? &l->slots[1] : &l->slots[0];
+    rr_live_slot *slot = l->slots;
+
+    while ((l->flight_count > 0 && slot == l->flights[0]) || (l->flight_count > 1 && slot == l->flights[1])) {
+        slot++;
+    }
+    return slot;
 }
 
 /* While a batch is under way there is something better to do than to wait for the next. */
 static int wait_for(const live *l)
 {
-    return l->in_flight != NULL ? 0 : l->options->source_count == 1 ? 100 : 10;
+    return l->flight_count != 0 ? 0 : l->options->source_count == 1 ? 100 : 10;
 }
 
 /* One turn over all sources. *idle: nothing came. */
 static rr_status turn(live *l, bool *down, bool *idle, rr_error *error)
 {
-    *idle = l->in_flight == NULL;
+    *idle = l->flight_count == 0;
     for (size_t k = 0; k < l->options->source_count; k++) {
         const rr_live_source *source = &l->options->sources[k];
         rr_live_slot *slot = free_slot_of(l);
@@ -853,8 +887,9 @@ static void fini(live *l)
     rr_arena_fini(&l->tick_arena);
     rr_arena_fini(&l->note_arena);
     rr_buf_fini(&l->text);
-    free_slot(&l->slots[0]);
-    free_slot(&l->slots[1]);
+    for (size_t k = 0; k < RR_LIVE_FLIGHTS + 1; k++) {
+        free_slot(&l->slots[k]);
+    }
     free(l->reached);
 }
 

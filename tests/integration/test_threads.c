@@ -183,9 +183,60 @@ static void all_threads_at_once(void **state)
     rr_store_redis_ops.close(store);
 }
 
+static atomic_uint fetched, handed_over, handed_over_later;
+
+static rr_status count_fetch(rr_source *source, rr_delivery *deliveries, size_t most, size_t *count, int wait_ms,
+                             rr_error *error)
+{
+    rr_status status = rr_source_script_ops.fetch(source, deliveries, most, count, wait_ms, error);
+
+    atomic_fetch_add(&fetched, status == RR_OK ? (unsigned)*count : 0);
+    return status;
+}
+
+/* The third batch fails for good, when the next one waits behind it, since one more is fetched. */
+static rr_status fail_third(rr_store *store, rr_swap *swaps, size_t count, rr_arena *arena, rr_error *error)
+{
+    if (atomic_fetch_add(&handed_over, 1) < 2) {
+        return rr_store_redis_ops.swap_ahead(store, swaps, count, arena, error);
+    }
+    atomic_fetch_add(&handed_over_later, 1);
+    for (int k = 0; k < 60000 && atomic_load(&fetched) < 5 * BATCH; k++) {
+        nanosleep(&(struct timespec){0, 1000000}, NULL);
+    }
+    return rr_fail(error, RR_INTERNAL, "as planned");
+}
+
+static void nothing_is_decided_behind_a_batch_that_could_not_be(void **state)
+{
+    static atomic_int stop;
+    rr_store *store = open_store(), *drain_store = open_store();
+    rr_store_ops store_ops = rr_store_redis_ops;
+    rr_source_ops source_ops = rr_source_script_ops;
+    rr_source *source = rr_source_script_new(script, RECORDS, NULL, NULL);
+    rr_live_source over = {.ops = &source_ops, .source = source, .name = RR_SLICE("s"), .stream = RR_SLICE("S"),
+                           .consumer = RR_SLICE("c"), .batch = BATCH, .dead_letters = "dead", .route = route};
+    rr_live_totals totals = {0};
+    rr_live_options options = {.store_ops = &store_ops, .store = store, .drain_store = drain_store,
+                               .prefix = RR_SLICE("behind"), .sources = &over, .source_count = 1, .contracts = texts,
+                               .contract_count = contracts.count, .until_idle = true, .stop = &stop, .now_us = now_us,
+                               .talk = talk};
+
+    (void)state;
+    store_ops.swap_ahead = fail_third;
+    source_ops.fetch = count_fetch;
+    assert_int_equal(rr_live_run(&options, &totals, NULL), RR_INTERNAL);
+    assert_int_equal(atomic_load(&handed_over_later), 1);
+    assert_true(rr_source_script_acked(source) <= 2 * BATCH);
+    rr_source_script_ops.close(source);
+    rr_store_redis_ops.close(drain_store);
+    rr_store_redis_ops.close(store);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(all_threads_at_once)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(all_threads_at_once),
+                                       cmocka_unit_test(nothing_is_decided_behind_a_batch_that_could_not_be)};
 
     return rr_server_installed(RR_SERVER_REDIS) ? cmocka_run_group_tests(tests, begin, end) : SKIPPED;
 }
