@@ -5,6 +5,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "hash.h"
+
 enum { SEEN_SLOTS = 1024, SEEN_MOST = 512 };
 
 /* The kinds of units, in the order in which a call holds them. */
@@ -75,21 +77,11 @@ static void weigh(const rr_swap *swap, load_of_call *call)
     }
 }
 
-static uint64_t hash_key(rr_slice key)
-{
-    uint64_t hash = UINT64_C(0xcbf29ce484222325);
-
-    for (size_t i = 0; i < key.len; i++) {
-        hash = (hash ^ (unsigned char)key.data[i]) * UINT64_C(0x100000001b3);
-    }
-    return hash == 0 ? 1 : hash;
-}
-
 /* Marks a key. True: it was marked already. */
 static bool see(load_of_call *call, rr_slice key)
 {
-    uint64_t hash = hash_key(key);
-    size_t at = hash % SEEN_SLOTS;
+    uint64_t hash = rr_hash(key) | 1; /* never 0 */
+    size_t at = hash / 2 % SEEN_SLOTS;
 
     while (call->seen[at] != 0 && call->seen[at] != hash) {
         at = (at + 1) % SEEN_SLOTS;

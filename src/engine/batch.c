@@ -8,6 +8,7 @@
 #include "cache.h"
 #include "decision.h"
 #include "forget.h"
+#include "hash.h"
 #include "key.h"
 #include "view.h"
 
@@ -117,25 +118,6 @@ static rr_status no_memory(rr_error *error)
 
 /* ---- begin: which records belong together ---- */
 
-static uint64_t hash_bytes(rr_slice bytes)
-{
-    uint64_t hash = UINT64_C(0x9e3779b97f4a7c15) ^ bytes.len;
-    size_t at = 0;
-
-    for (; at + 8 <= bytes.len; at += 8) {
-        uint64_t word;
-
-        memcpy(&word, bytes.data + at, 8);
-        hash = (hash ^ word) * UINT64_C(0xff51afd7ed558ccd);
-        hash ^= hash >> 32;
-    }
-    for (; at < bytes.len; at++) {
-        hash = (hash ^ (unsigned char)bytes.data[at]) * UINT64_C(0x100000001b3);
-    }
-    hash ^= hash >> 29;
-    return hash;
-}
-
 static bool make_room(rr_batch *batch, size_t count)
 {
     size_t wanted = 64;
@@ -181,7 +163,7 @@ static bool key_of(rr_batch *batch, const rr_item *item)
 static unit *unit_of(rr_batch *batch, const rr_item *item)
 {
     rr_slice key = rr_buf_view(&batch->text);
-    uint64_t hash = hash_bytes(key);
+    uint64_t hash = rr_hash(key);
     size_t slot = hash & (batch->slot_room - 1);
     unit *found;
 
