@@ -279,8 +279,11 @@ static rr_status shake_hands(greeting *g)
     rr_feed *feed = g->feed;
 
     for (;;) {
-        int done = SSL_connect(feed->tls), why = SSL_get_error(feed->tls, done);
+        int done, why;
 
+        ERR_clear_error(); /* what others left would be taken for our own */
+        done = SSL_connect(feed->tls);
+        why = SSL_get_error(feed->tls, done);
         if (done == 1) {
             return RR_OK;
         }

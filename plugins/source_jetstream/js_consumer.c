@@ -76,6 +76,7 @@ rr_status rr_js_consumer_info(rr_source *source, int wait_ms, jsConsumerInfo **i
         return rr_js_missing(source, "the consumer is gone, and with it what was acknowledged; make it again on purpose",
                              error);
     }
+    source->missing_from_ms = 0; /* no answer is none that says so */
     return rr_nats_js_fail(source->nats, status, (int)code, "ask for the consumer", error);
 }
 

@@ -326,9 +326,11 @@ static rr_status take_conflict(rr_source *source, const rr_feed_message *message
                           "it again on purpose", error);
     }
     if (strncasecmp(why, "Exceeded MaxRequest", strlen("Exceeded MaxRequest")) == 0) {
-        rr_fail(&source->failed, RR_CONFIG, "the consumer does not allow our pulls: %s; its limit must hold a batch of "
-                "%zu and an expiry of 5 s", why, source->options.batch);
-        return rr_js_gone(source, source->failed.text, error);
+        char full[256];
+
+        snprintf(full, sizeof full, "the consumer does not allow our pulls: %s; its limit must hold a batch of %zu and an "
+                 "expiry of 5 s", why, source->options.batch);
+        return rr_js_gone(source, full, error);
     }
     turned_away(source);
     if (strcasecmp(why, "Exceeded MaxWaiting") == 0) {

@@ -91,16 +91,20 @@ static rr_status subscribe_to(reading *run, const char *consumer, rr_error *erro
 static rr_status confirm_end(reading *run, rr_error *error)
 {
     rr_source *source = run->source;
-    char subject[RR_JS_NAME_MAX + 32], request[RR_JS_FILTER_MAX + 64];
+    char subject[RR_JS_NAME_MAX + 32], request[6 * RR_JS_FILTER_MAX + 64];
+    char *filter = rr_nats_json_text(source->filter[0] == '\0' ? ">" : source->filter);
     natsMsg *answer = NULL;
     natsStatus status;
     rr_slice json;
     uint64_t found;
     bool none;
 
+    if (filter == NULL) {
+        return rr_fail(error, RR_MEMORY, "memory ran out");
+    }
     snprintf(subject, sizeof subject, "$JS.API.STREAM.MSG.GET.%s", source->options.stream);
-    snprintf(request, sizeof request, "{\"seq\":%" PRIu64 ",\"next_by_subj\":\"%s\"}", run->next,
-             source->filter[0] == '\0' ? ">" : source->filter);
+    snprintf(request, sizeof request, "{\"seq\":%" PRIu64 ",\"next_by_subj\":\"%s\"}", run->next, filter);
+    free(filter);
     status = natsConnection_RequestString(&answer, source->nats->connection, subject, request, source->options.timeout_ms);
     if (status != NATS_OK) {
         return rr_nats_fail(source->nats, status, "ask for the end of the stream", error);
