@@ -1,4 +1,5 @@
-/* Direct-mapped: a slot holds the key and value that hashed to it last, in one buffer that is used again. */
+/* Direct-mapped: a slot holds the key and value that hashed to it last, in one place that is used again. Places lie in an
+ * arena, for the most part in one large block of it. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cache.h"
 
@@ -6,11 +7,14 @@
 
 typedef struct slot {
     uint64_t hash;
-    char *bytes; /* key, then value */
+    char *bytes; /* key, then value; in the arena */
     uint32_t key_len, value_len, room; /* value_len 0: empty */
 } slot;
 
+enum { USUAL_BYTES = 384, ROUND_BYTES = 64 };
+
 struct rr_cache {
+    rr_arena arena;
     size_t mask;
     slot slots[];
 };
@@ -19,18 +23,24 @@ rr_cache *rr_cache_new(size_t slots)
 {
     rr_cache *cache = calloc(1, sizeof *cache + slots * sizeof cache->slots[0]);
 
-    if (cache != NULL) {
-        cache->mask = slots - 1;
+    if (cache == NULL) {
+        return NULL;
     }
+    rr_arena_init(&cache->arena, 0);
+    if (!rr_arena_reserve(&cache->arena, slots * USUAL_BYTES)) {
+        free(cache);
+        return NULL;
+    }
+    cache->mask = slots - 1;
     return cache;
 }
 
 void rr_cache_free(rr_cache *cache)
 {
-    for (size_t k = 0; cache != NULL && k <= cache->mask; k++) {
-        free(cache->slots[k].bytes);
+    if (cache != NULL) {
+        rr_arena_fini(&cache->arena);
+        free(cache);
     }
-    free(cache);
 }
 
 rr_slice rr_cache_get(const rr_cache *cache, uint64_t hash, rr_slice key, rr_arena *arena)
@@ -43,20 +53,16 @@ rr_slice rr_cache_get(const rr_cache *cache, uint64_t hash, rr_slice key, rr_are
     return rr_arena_copy(arena, (rr_slice){s->bytes + s->key_len, s->value_len});
 }
 
-static bool make_room(slot *s, size_t bytes)
+/* A place that has become too small is lost. Since each is twice the one before, no more is lost than is used. */
+static bool make_room(rr_cache *cache, slot *s, size_t bytes)
 {
-    char *grown;
+    size_t room = 2 * (size_t)s->room > bytes ? 2 * (size_t)s->room : (bytes + ROUND_BYTES - 1) / ROUND_BYTES * ROUND_BYTES;
 
-    if (s->room >= bytes) {
-        return true;
+    if (s->room < bytes) {
+        s->bytes = rr_arena_take(&cache->arena, room);
+        s->room = s->bytes == NULL ? 0 : (uint32_t)room;
     }
-    grown = realloc(s->bytes, bytes);
-    if (grown == NULL) {
-        return false;
-    }
-    s->bytes = grown;
-    s->room = (uint32_t)bytes;
-    return true;
+    return s->room >= bytes;
 }
 
 void rr_cache_put(rr_cache *cache, uint64_t hash, rr_slice key, rr_slice value)
@@ -64,7 +70,7 @@ void rr_cache_put(rr_cache *cache, uint64_t hash, rr_slice key, rr_slice value)
     slot *s = &cache->slots[hash & cache->mask];
 
     s->value_len = 0;
-    if (value.len == 0 || value.len > RR_CACHE_VALUE_MAX || !make_room(s, key.len + value.len)) {
+    if (value.len == 0 || value.len > RR_CACHE_VALUE_MAX || !make_room(cache, s, key.len + value.len)) {
         return;
     }
     memcpy(s->bytes, key.data, key.len);
