@@ -423,7 +423,11 @@ rr_status rr_redis_swap_ahead(rr_store *store, rr_swap *swaps, size_t count, rr_
     put_in_order(at, swaps, count, true);
     put_in_order(at, swaps, count, false);
     status = rr_store_call(store, &at->calls, at->count, error);
-    return status == RR_OK ? rr_link_send(&store->link, error) : status;
+    status = status == RR_OK ? rr_link_send(&store->link, error) : status;
+    if (status != RR_OK) {
+        rr_link_drop(&store->link); /* also where a full round was refused: nobody goes on with the rest of it */
+    }
+    return status;
 }
 
 rr_status rr_redis_swap_end(rr_store *store, rr_error *error)

@@ -111,10 +111,21 @@ static rr_status redis_load(rr_store *store, rr_load *loads, size_t count, rr_ar
     return rr_store_ask(store, count, put_loads, take_loads, &at, error);
 }
 
+static rr_status begin_pieces(rr_store *store, rr_error *error)
+{
+    rr_status status = rr_link_begin(&store->link, error);
+
+    store->link.owed = status == RR_OK;
+    store->loading = (rr_loading){.store = store};
+    store->swapping.count = 0;
+    return status;
+}
+
 static rr_status redis_load_ahead(rr_store *store, rr_load *loads, size_t count, rr_arena *arena, rr_error *error)
 {
-    rr_status status = rr_store_go_on(store, error);
+    rr_status status = begin_pieces(store, error);
 
+    store->link.owed = store->link.owed && count != 0;
     store->loading = begin_loads(store, loads, count, arena);
     for (size_t first = 0; status == RR_OK && first < count;) {
         first += put_loads(&store->loading, first);
@@ -125,11 +136,13 @@ static rr_status redis_load_ahead(rr_store *store, rr_load *loads, size_t count,
     return status;
 }
 
+/* A round of swaps that was full may have taken the rest of the answers already. */
 static rr_status redis_load_next(rr_store *store, size_t *ready, rr_error *error)
 {
     rr_loading *at = &store->loading;
     rr_flight flight = {.first = at->ready, .count = keys_of_call(at, at->ready)};
-    rr_status status = rr_link_take(&store->link, &flight, take_loads, at, error);
+    rr_status status =
+        flight.count == 0 ? RR_OK : rr_link_take(&store->link, &flight, take_loads, at, error);
 
     at->ready += status == RR_OK ? flight.count : 0;
     *ready = at->ready;
@@ -181,17 +194,11 @@ static void fill_round(rr_store *store, rr_calls *calls, size_t count)
 
 rr_status rr_store_go_on(rr_store *store, rr_error *error)
 {
-    rr_status status = RR_OK;
-
     if (store->link.owed) {
         rr_link_go_on(&store->link);
         return RR_OK;
     }
-    status = rr_link_begin(&store->link, error);
-    store->link.owed = status == RR_OK;
-    store->loading = (rr_loading){.store = store};
-    store->swapping.count = 0;
-    return status;
+    return begin_pieces(store, error);
 }
 
 rr_status rr_store_finish(rr_store *store, rr_calls *calls, rr_error *error)

@@ -722,16 +722,15 @@ static rr_status ask_loads(round_trip *t, rr_error *error)
             t->loaded[t->load_count++] = u;
         }
     }
-    if (t->load_count == 0) {
-        return RR_OK;
-    }
-    batch->confirmed = false;
+    batch->confirmed = batch->confirmed && t->load_count == 0;
     batch->counts.loads += t->load_count;
-    if (batch->ops->load_ahead != NULL) {
+    if (batch->ops->load_ahead != NULL) { /* also of none: a trip before may have been given up half-way */
         return batch->ops->load_ahead(batch->store, t->loads, t->load_count, &batch->arena, error);
     }
     t->load_ready = t->load_count;
-    return batch->ops->load(batch->store, t->loads, t->load_count, &batch->arena, error);
+    return t->load_count == 0
+               ? RR_OK
+               : batch->ops->load(batch->store, t->loads, t->load_count, &batch->arena, error);
 }
 
 /* Waits for the answer of one load. */

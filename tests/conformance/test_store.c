@@ -1490,6 +1490,115 @@ static void what_was_given_up_half_way_is_nobodys_answer(void **state)
     assert_true(rr_slice_equal(value, RR_SLICE("mine")));
 }
 
+/* More swaps that make a value alone than a round holds: each is a command of its own. */
+enum { OVER_A_ROUND = 1100 };
+
+static rr_swap *many_makings(world *w)
+{
+    rr_swap *swaps = rr_arena_zero(&w->arena, OVER_A_ROUND * sizeof *swaps);
+
+    assert_non_null(swaps);
+    for (size_t i = 0; i < OVER_A_ROUND; i++) {
+        swaps[i].key = in_arena(w, "%smade-%zu", w->prefix, i);
+        swaps[i].value = value(w, "made", (unsigned)i);
+    }
+    return swaps;
+}
+
+/* Were an answer to a swap taken for one to loads, each of the rest would be taken for that of the swap before it, and the
+ * one that loses would seem to win. */
+static void a_full_round_takes_the_answers_of_loads_that_have_none_yet(void **state)
+{
+    enum { LOADS = 1000, ROUND = 1024, OLD = 3 };
+    world *w = *state;
+    rr_load *loads = rr_arena_zero(&w->arena, LOADS * sizeof *loads);
+    rr_swap *swaps = many_makings(w), old[OLD] = {0};
+    size_t ready = 0;
+
+    assert_non_null(loads);
+    for (size_t i = 0; i < LOADS; i++) {
+        loads[i].key = in_arena(w, "%sloaded-%zu", w->prefix, i);
+    }
+    for (unsigned i = 0; i < OLD; i++) {
+        make(w, loads[LOADS - 1 - i].key);
+        old[i] = (rr_swap){.key = loads[LOADS - 1 - i].key, .token = token(w, i == 1 ? 9 : 1), .value = value(w, "second", 2)};
+    }
+    assert_int_equal(w->ops->load_ahead(w->store, loads, LOADS, &w->arena, &w->error), RR_OK);
+    assert_int_equal(w->ops->load_next(w->store, &ready, &w->error), RR_OK);
+    assert_true(ready < LOADS);
+    assert_int_equal(w->ops->swap_ahead(w->store, swaps, ROUND, &w->arena, &w->error), RR_OK);
+    for (size_t i = 0; i < OLD; i++) {
+        assert_int_equal(w->ops->swap_ahead(w->store, &old[i], 1, &w->arena, &w->error), RR_OK);
+    }
+    while (ready < LOADS) {
+        assert_int_equal(w->ops->load_next(w->store, &ready, &w->error), RR_OK);
+    }
+    w->ops->swap_end(w->store, &w->error);
+    for (size_t i = 0; i < OLD; i++) {
+        assert_true(same(loads[LOADS - 1 - i].value, value(w, "first", 1)));
+        assert_int_equal(old[i].answer, i == 1 ? RR_SWAP_LOST : RR_SWAP_WON);
+    }
+    for (size_t i = 0; i < ROUND; i++) {
+        assert_int_equal(swaps[i].answer, RR_SWAP_WON);
+    }
+}
+
+static void loads_after_some_that_were_given_up_have_their_own_answers(void **state)
+{
+    world *w = *state;
+    rr_load given_up = {.key = key(w, "given-up")}, asked = {.key = key(w, "asked")};
+    size_t ready = 0;
+
+    make(w, asked.key);
+    assert_int_equal(w->ops->load_ahead(w->store, &given_up, 1, &w->arena, &w->error), RR_OK);
+    assert_int_equal(w->ops->load_ahead(w->store, &asked, 1, &w->arena, &w->error), RR_OK);
+    assert_int_equal(w->ops->load_next(w->store, &ready, &w->error), RR_OK);
+    assert_true(same(asked.value, value(w, "first", 1)));
+}
+
+static void swaps_after_some_that_were_given_up_have_their_own_answers(void **state)
+{
+    world *w = *state;
+    rr_swap given_up = {.key = key(w, "given-up"), .value = value(w, "first", 1)};
+    rr_swap asked = {.key = key(w, "asked"), .token = token(w, 1), .value = value(w, "second", 2)};
+
+    make(w, asked.key);
+    assert_int_equal(w->ops->swap_ahead(w->store, &given_up, 1, &w->arena, &w->error), RR_OK);
+    assert_int_equal(w->ops->load_ahead(w->store, NULL, 0, &w->arena, &w->error), RR_OK);
+    assert_int_equal(w->ops->swap_ahead(w->store, &asked, 1, &w->arena, &w->error), RR_OK);
+    assert_int_equal(w->ops->swap_end(w->store, &w->error), RR_OK);
+    assert_int_equal(asked.answer, RR_SWAP_WON);
+    assert_int_equal(given_up.answer, RR_SWAP_UNKNOWN);
+}
+
+/* The next op would else need another connection, each time. */
+static void nothing_asked_ahead_owes_nothing(void **state)
+{
+    world *w = *state;
+    rr_slice there;
+
+    assert_int_equal(w->ops->load_ahead(w->store, NULL, 0, &w->arena, &w->error), RR_OK);
+    tell("CONFIG SET maxclients 1");
+    assert_int_equal(w->ops->note_get(w->store, key(w, "note"), &w->arena, &there, &w->error), RR_OK);
+    tell("CONFIG SET maxclients 10000");
+}
+
+static void swaps_of_a_call_that_was_refused_half_way_are_forgotten(void **state)
+{
+    world *w = *state;
+    rr_swap *swaps = many_makings(w);
+    rr_swap other = {.key = key(w, "other"), .value = value(w, "other", 1)};
+
+    tell("ACL SETUSER default -set");
+    assert_int_equal(w->ops->swap(w->store, swaps, OVER_A_ROUND, &w->arena, &w->error), RR_REFUSED_BY_SERVER);
+    tell("ACL SETUSER default +set");
+    assert_int_equal(swap_one(w, &other), RR_SWAP_WON);
+    for (size_t i = 0; i < OVER_A_ROUND; i++) {
+        assert_int_equal(swaps[i].answer, RR_SWAP_UNKNOWN);
+        assert_int_equal(load(w, swaps[i].key).len, 0);
+    }
+}
+
 static int open_in_pieces(void **state)
 {
     static rr_store_ops ops;
@@ -1575,6 +1684,11 @@ int main(void)
         PROMISE(the_log_is_capped),
         PROMISE(flushed_functions_are_loaded_again),
         PROMISE(what_was_given_up_half_way_is_nobodys_answer),
+        PROMISE(a_full_round_takes_the_answers_of_loads_that_have_none_yet),
+        PROMISE(loads_after_some_that_were_given_up_have_their_own_answers),
+        PROMISE(swaps_after_some_that_were_given_up_have_their_own_answers),
+        PROMISE(nothing_asked_ahead_owes_nothing),
+        PROMISE(swaps_of_a_call_that_was_refused_half_way_are_forgotten),
         PROMISE(a_killed_connection_makes_swaps_unknown_and_heals),
         PROMISE(a_silent_server_times_out_and_its_late_answer_is_never_taken),
         PROMISE(a_full_server_refuses_before_it_writes),

@@ -21,6 +21,7 @@ static struct {
     rr_load *loads;
     size_t load_ready;
     rr_arena *arena;
+    bool begun;       /* by load_ahead, and not over */
     int left;         /* pieces until one fails; below 0: none does */
     bool after;       /* the piece that fails is done before it does */
     size_t swaps;     /* handed over */
@@ -42,6 +43,7 @@ static rr_status load_ahead(rr_store *store, rr_load *loads, size_t count, rr_ar
     pieces.loads = loads;
     pieces.load_ready = 0;
     pieces.arena = arena;
+    pieces.begun = true;
     return fails(error);
 }
 
@@ -60,6 +62,7 @@ static rr_status swap_ahead(rr_store *store, rr_swap *swaps, size_t count, rr_ar
 {
     rr_status status = fails(error);
 
+    assert_true(pieces.begun);
     if (pieces.meddled != NULL) {
         meddle(pieces.meddled);
         pieces.meddled = NULL;
@@ -74,6 +77,7 @@ static rr_status swap_ahead(rr_store *store, rr_swap *swaps, size_t count, rr_ar
 static rr_status swap_end(rr_store *store, rr_error *error)
 {
     (void)store;
+    pieces.begun = false;
     return fails(error);
 }
 
@@ -187,7 +191,7 @@ static void a_swap_that_is_answered_before_a_failure_is_not_confirmed(void **sta
     (void)state;
     begin(&b, COUNT);
     pieces.meddled = &b;
-    pieces.left = 1 + COUNT + 2; /* the loads, the first swaps and their end are well */
+    pieces.left = 1 + COUNT + 2 + 1; /* the loads, the first swaps and their end are well, and the second beginning */
     pieces.after = true;
     assert_int_equal(rr_batch_step(b.batch, 0, NULL), RR_UNAVAILABLE);
     assert_int_equal(rr_batch_totals(b.batch)->lost, 1);

@@ -203,7 +203,8 @@ typedef struct rr_store_ops {
     /* The same in pieces, so that the store is at work on some units while the caller decides upon others. All four, or
      * NULL: to this store it is all one.
      *
-     * load_ahead  asks; nothing may be in flight yet. Keys, loads and arena have to last until the last answer.
+     * load_ahead  asks, perhaps for nothing; with it all begins: whatever the caller gave up half-way before is forgotten.
+     *             Keys, loads and arena have to last until the last answer.
      * load_next   waits for more of these answers, which come in order; *ready: how many loads have theirs by now.
      * swap_ahead  hands over swaps, each unit once; their number grows call by call. Those have to last, too.
      * swap_end    waits for the answers of all of them, and of loads that have none yet. After it nothing is in flight.
