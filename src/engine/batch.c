@@ -49,7 +49,8 @@ struct rr_batch {
     rr_batch_options options;
     rr_batch_counts counts;
     rr_tokens tokens;
-    rr_arena arena;   /* lives from begin to begin */
+    rr_arena keys;    /* lives from begin to begin */
+    rr_arena arena;   /* ... or to a step behind one that failed */
     rr_arena scratch; /* one round of loading and swapping */
     rr_item *items;
     size_t item_count;
@@ -64,6 +65,7 @@ struct rr_batch {
     size_t logged;    /* entries of this batch that are stored ... */
     size_t logging;   /* ... and that this round tries to store */
     bool confirmed;   /* all that was seen of the store is where its replicas have to be */
+    bool failed;      /* the step before this one */
     int64_t now_us;   /* of the step */
 };
 
@@ -81,6 +83,7 @@ rr_batch *rr_batch_new(const rr_store_ops *ops, rr_store *store, const rr_batch_
     batch->options.send_from = options->send_from == 0 ? SEND_FROM : options->send_from;
     batch->options.guess_from = options->guess_from == 0 ? GUESS_FROM : options->guess_from;
     batch->cache = options->cache_slots == 0 ? NULL : rr_cache_new(options->cache_slots);
+    rr_arena_init(&batch->keys, 0);
     rr_arena_init(&batch->arena, 0);
     rr_arena_init(&batch->scratch, 0);
     return batch;
@@ -89,6 +92,7 @@ rr_batch *rr_batch_new(const rr_store_ops *ops, rr_store *store, const rr_batch_
 void rr_batch_free(rr_batch *batch)
 {
     if (batch != NULL) {
+        rr_arena_fini(&batch->keys);
         rr_arena_fini(&batch->arena);
         rr_arena_fini(&batch->scratch);
         rr_buf_fini(&batch->text);
@@ -173,7 +177,7 @@ static unit *unit_of(rr_batch *batch, const rr_item *item)
             return found;
         }
     }
-    key = rr_arena_copy(&batch->arena, key);
+    key = rr_arena_copy(&batch->keys, key);
     if (key.data == NULL) {
         return NULL;
     }
@@ -218,7 +222,9 @@ rr_status rr_batch_begin(rr_batch *batch, rr_item *items, size_t count, rr_error
 
 rr_status rr_batch_begin_rest(rr_batch *batch, rr_item *items, size_t count, rr_error *error)
 {
+    rr_arena_reset(&batch->keys);
     rr_arena_reset(&batch->arena);
+    batch->failed = false;
     batch->items = items;
     batch->item_count = count;
     batch->unit_count = 0;
@@ -929,11 +935,31 @@ static bool is_unfinished(const rr_batch *batch)
            0;
 }
 
+/* Behind a step that failed all that is not settled is loaded anew, not guessed: swaps of it may have been won. What was
+ * loaded before is let go of, since an outage may last, and each of its steps loads. */
+static void start_over(rr_batch *batch)
+{
+    rr_arena_reset(&batch->arena);
+    for (size_t k = 0; k < batch->unit_count; k++) {
+        unit *u = &batch->units[k];
+
+        if (u->state != UNIT_DONE && u->state != UNIT_STUCK) {
+            u->value = (rr_slice){NULL, 0};
+            u->looked = true;
+            u->all_parts = false;
+            u->state = UNIT_LOAD;
+        }
+    }
+}
+
 rr_status rr_batch_step(rr_batch *batch, int64_t now_us, rr_error *error)
 {
     rr_status status;
 
     batch->now_us = now_us;
+    if (batch->failed) {
+        start_over(batch);
+    }
     do {
         rr_arena_reset(&batch->scratch);
         guess_round(batch);
@@ -950,7 +976,8 @@ rr_status rr_batch_step(rr_batch *batch, int64_t now_us, rr_error *error)
         status = batch->ops->confirm(batch->store, error);
         batch->confirmed = status == RR_OK;
     }
-    if (status != RR_OK) {
+    batch->failed = status != RR_OK;
+    if (batch->failed) {
         rr_batch_distrust(batch);
     }
     return status;

@@ -24,6 +24,7 @@ static struct {
     bool begun;       /* by load_ahead, and not over */
     int left;         /* pieces until one fails; below 0: none does */
     bool after;       /* the piece that fails is done before it does */
+    bool unanswered;  /* ... and nobody hears of it */
     size_t swaps;     /* handed over */
     size_t confirms;
     const struct bench *meddled; /* whose first unit another writes before the first swap */
@@ -71,6 +72,9 @@ static rr_status swap_ahead(rr_store *store, rr_swap *swaps, size_t count, rr_ar
         pieces.swaps += count;
         assert_int_equal(rr_store_memory_ops.swap(store, swaps, count, arena, NULL), RR_OK);
     }
+    for (size_t k = 0; status != RR_OK && pieces.unanswered && k < count; k++) {
+        swaps[k].answer = RR_SWAP_UNKNOWN;
+    }
     return status;
 }
 
@@ -99,7 +103,8 @@ typedef struct bench {
 
 static void begin(bench *b, size_t send_from)
 {
-    rr_batch_options options = {.prefix = RR_SLICE("rr"), .log_decisions = true, .send_from = send_from};
+    rr_batch_options options = {.prefix = RR_SLICE("rr"), .log_decisions = true, .send_from = send_from,
+                                .cache_slots = 64, .guess_from = COUNT / 2};
 
     memset(&pieces, 0, sizeof pieces);
     joins_open(&b->joins, "  mode: cumulative\n  window: {kind: global}\n");
@@ -203,9 +208,61 @@ static void a_swap_that_is_answered_before_a_failure_is_not_confirmed(void **sta
     end(&b);
 }
 
+/* The same cells once more, when they are in the cache and new ones would be guessed. */
+static void begin_next(bench *b)
+{
+    assert_int_equal(rr_batch_step(b->batch, 0, NULL), RR_OK);
+    for (unsigned k = 0; k < COUNT; k++) {
+        b->records[k].version.number = 3;
+    }
+    assert_int_equal(rr_batch_begin(b->batch, b->items, COUNT, NULL), RR_OK);
+}
+
+static void what_was_won_before_a_failure_is_not_guessed_to_be_absent(void **state)
+{
+    bench b;
+
+    (void)state;
+    begin(&b, COUNT);
+    pieces.left = -1;
+    begin_next(&b);
+    pieces.left = 1; /* the swaps, and nothing was loaded */
+    pieces.after = pieces.unanswered = true;
+    assert_int_equal(rr_batch_step(b.batch, 0, NULL), RR_UNAVAILABLE);
+    assert_int_equal(settled(&b), 0);
+    assert_int_equal(rr_batch_step(b.batch, 0, NULL), RR_OK);
+    for (size_t k = 0; k < COUNT; k++) {
+        assert_int_equal(b.items[k].outcome.verdict, RR_VERDICT_APPLIED);
+    }
+    end(&b);
+}
+
+static void an_outage_takes_no_more_memory_the_longer_it_is(void **state)
+{
+    bench b;
+    size_t held = 0;
+
+    (void)state;
+    begin(&b, COUNT);
+    pieces.left = -1;
+    begin_next(&b);
+    for (int k = 0; k < 1000; k++) {
+        pieces.left = k == 0 ? 1 : 1 + COUNT; /* all is loaded, and no swap gets there */
+        assert_int_equal(rr_batch_step(b.batch, 0, NULL), RR_UNAVAILABLE);
+        held = k < 2 ? pieces.arena->held : held;
+        assert_int_equal(pieces.arena->held, held);
+    }
+    pieces.left = -1;
+    assert_int_equal(rr_batch_step(b.batch, 0, NULL), RR_OK);
+    assert_int_equal(settled(&b), COUNT);
+    end(&b);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_was_won_before_a_failure_is_not_guessed_to_be_absent),
+        cmocka_unit_test(an_outage_takes_no_more_memory_the_longer_it_is),
         cmocka_unit_test(a_swap_that_was_never_handed_over_is_not_won),
         cmocka_unit_test(a_swap_that_is_answered_before_a_failure_is_not_confirmed),
     };
