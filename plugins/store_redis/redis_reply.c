@@ -69,6 +69,20 @@ static void *make_nil(const redisReadTask *task)
     return make(task, REDIS_REPLY_NIL, 0); /* the task says a string */
 }
 
+#if HIREDIS_MAJOR >= 1
+/* No Redis that we speak to says these. But without them hiredis hands out a number for a pointer. */
+static void *make_double(const redisReadTask *task, double value, char *text, size_t len)
+{
+    (void)value;
+    return make_string(task, text, len);
+}
+
+static void *make_bool(const redisReadTask *task, int value)
+{
+    return make_integer(task, value);
+}
+#endif
+
 static void leave(void *reply)
 {
     (void)reply;
@@ -80,6 +94,10 @@ void rr_replies_into(redisReader *reader, rr_arena *arena)
                                                   .createArray = make_array,
                                                   .createInteger = make_integer,
                                                   .createNil = make_nil,
+#if HIREDIS_MAJOR >= 1
+                                                  .createDouble = make_double,
+                                                  .createBool = make_bool,
+#endif
                                                   .freeObject = leave};
 
     reader->fn = &functions;

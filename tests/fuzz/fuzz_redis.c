@@ -12,6 +12,7 @@
 
 #include "kit.h"
 #include "redis_internal.h"
+#include "redis_reply.h"
 #include "store_redis.h"
 
 enum { ITEMS = 3, REPLY_MAX = 64 * 1024, PATIENCE_MS = 20 };
@@ -151,6 +152,7 @@ static rr_store *store_of(int fd)
     }
     store->link.context = redisConnectFd(fd);
     RR_MUST(store->link.context != NULL);
+    rr_replies_into(store->link.context->reader, &store->link.replies);
     return store;
 }
 
