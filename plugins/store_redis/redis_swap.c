@@ -433,8 +433,10 @@ rr_status rr_redis_swap_ahead(rr_store *store, rr_swap *swaps, size_t count, rr_
 rr_status rr_redis_swap_end(rr_store *store, rr_error *error)
 {
     rr_swapping *at = &store->swapping;
-    rr_status status = rr_store_finish(store, &at->calls, error);
+    rr_status status;
 
+    rr_link_go_on(&store->link);
+    status = rr_store_finish(store, &at->calls, error);
     store->link.owed = false;
     if (status == RR_OK && at->wrong_type != 0) {
         at->by_function = true; /* what is answered already is passed over */

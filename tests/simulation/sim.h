@@ -271,7 +271,7 @@ enum { RR_SIM_ENGINES = 2, RR_SIM_UNITS = 64, RR_SIM_TRIGGERS = 64 };
 struct rr_store {
     struct rr_sim_engine *engine;
     rr_load *ahead; /* loads that were asked ahead */
-    size_t ahead_ready;
+    size_t ahead_count, ahead_ready;
     rr_arena *ahead_arena;
 };
 struct rr_source {

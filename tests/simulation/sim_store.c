@@ -458,27 +458,40 @@ static rr_status do_store_swap(rr_store *store, rr_swap *swaps, size_t count, rr
     return rr_fail(error, RR_UNAVAILABLE, "simulated store: timed out");
 }
 
-/* In pieces: each is answered by itself, and the world changes between them. */
+/* In pieces: the world changes between them. */
 static rr_status do_store_load_ahead(rr_store *store, rr_load *loads, size_t count, rr_arena *arena, rr_error *error)
 {
-    (void)count;
     store->ahead = loads;
+    store->ahead_count = count;
     store->ahead_ready = 0;
     store->ahead_arena = arena;
     return away(store, error);
 }
 
+static rr_status answer_loads(rr_store *store, size_t count, rr_error *error)
+{
+    rr_status status = do_store_load(store, store->ahead + store->ahead_ready, count, store->ahead_arena, error);
+
+    store->ahead_ready += status == RR_OK ? count : 0;
+    return status;
+}
+
+/* Swaps may have brought the rest of the answers with them. */
 static rr_status do_store_load_next(rr_store *store, size_t *ready, rr_error *error)
 {
-    rr_status status = do_store_load(store, &store->ahead[store->ahead_ready], 1, store->ahead_arena, error);
+    size_t left = store->ahead_count - store->ahead_ready;
+    rr_status status = left == 0 ? RR_OK : answer_loads(store, 1 + rr_sim_below((unsigned)left), error);
 
-    *ready = store->ahead_ready += status == RR_OK;
+    *ready = store->ahead_ready;
     return status;
 }
 
 static rr_status do_store_swap_ahead(rr_store *store, rr_swap *swaps, size_t count, rr_arena *arena, rr_error *error)
 {
-    return do_store_swap(store, swaps, count, arena, error);
+    size_t left = store->ahead_count - store->ahead_ready;
+    rr_status status = rr_sim_below(2) == 0 ? answer_loads(store, left, error) : RR_OK;
+
+    return status == RR_OK ? do_store_swap(store, swaps, count, arena, error) : status;
 }
 
 static rr_status do_store_swap_end(rr_store *store, rr_error *error)

@@ -209,8 +209,8 @@ typedef struct rr_store_ops {
      * swap_ahead  hands over swaps, each unit once; their number grows call by call. Those have to last, too.
      * swap_end    waits for the answers of all of them, and of loads that have none yet. After it nothing is in flight.
      *
-     * Whichever of them fails, all of it is over: what has no answer has none, as above. No other op may be called
-     * between load_ahead and the last answer, or swap_ahead and swap_end. */
+     * Whichever of them fails, all of it is over, and the connection with it: what has no answer has none, as above. No
+     * other op may be called between load_ahead and the last answer, or swap_ahead and swap_end. */
     rr_status (*load_ahead)(rr_store *store, rr_load *loads, size_t count, rr_arena *arena, rr_error *error);
     rr_status (*load_next)(rr_store *store, size_t *ready, rr_error *error);
     rr_status (*swap_ahead)(rr_store *store, rr_swap *swaps, size_t count, rr_arena *arena, rr_error *error);
