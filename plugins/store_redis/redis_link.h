@@ -65,6 +65,9 @@ rr_status rr_link_begin(rr_link *link, rr_error *error);
 rr_status rr_link_ask(rr_link *link, rr_flight *flights, size_t count, rr_flight_take *take, void *context,
                       rr_error *error);
 
+/* The same for the one command in `out`. */
+rr_status rr_link_ask_one(rr_link *link, rr_flight_take *take, void *context, rr_error *error);
+
 /* Sends what is new in `out`, so that the server can begin; rr_link_ask sends the rest. */
 rr_status rr_link_send(rr_link *link, rr_error *error);
 
@@ -73,9 +76,6 @@ void rr_link_go_on(rr_link *link);
 
 /* Takes the next reply to what was sent. Whatever goes wrong, the connection is dropped. */
 rr_status rr_link_take(rr_link *link, rr_flight *flight, rr_flight_take *take, void *context, rr_error *error);
-
-/* The same for the one command in `out`. */
-rr_status rr_link_ask_one(rr_link *link, rr_flight_take *take, void *context, rr_error *error);
 
 /* Sends the one command in `out`, empties it, and receives its reply, which may be an error and lives until the
  * next one. */

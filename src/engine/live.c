@@ -269,30 +269,24 @@ static void signal_progress(live *l, rr_live_slot *ending)
     }
 }
 
-/* Waits until a batch is done, for so long at most. The lock is held. */
-static bool wait_until_done(live *l, const rr_live_slot *slot, int ms)
-{
-    struct timespec until;
-
-    if (!slot->done) {
-        clock_gettime(CLOCK_REALTIME, &until);
-        until.tv_nsec += ms % 1000 * 1000000L;
-        until.tv_sec += ms / 1000 + until.tv_nsec / 1000000000L;
-        until.tv_nsec %= 1000000000L;
-        pthread_cond_timedwait(&l->work_done, &l->lock, &until);
-    }
-    return slot->done;
-}
-
+/* Waits until the worker is through with a batch, for so long at most. */
 static bool is_done(live *l, const rr_live_slot *slot, int wait_ms)
 {
+    struct timespec until;
     bool done;
 
     if (!l->working) {
         return true;
     }
     pthread_mutex_lock(&l->lock);
-    done = wait_until_done(l, slot, wait_ms);
+    if (!slot->done) {
+        clock_gettime(CLOCK_REALTIME, &until);
+        until.tv_nsec += wait_ms % 1000 * 1000000L;
+        until.tv_sec += wait_ms / 1000 + until.tv_nsec / 1000000000L;
+        until.tv_nsec %= 1000000000L;
+        pthread_cond_timedwait(&l->work_done, &l->lock, &until);
+    }
+    done = slot->done;
     pthread_mutex_unlock(&l->lock);
     return done;
 }
