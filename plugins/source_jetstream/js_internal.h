@@ -4,7 +4,7 @@
 #define RR_JS_INTERNAL_H
 
 #include "js_acks.h"
-#include "nats_feed.h"
+#include "nats_client.h"
 #include "source_jetstream.h"
 
 enum {
@@ -24,7 +24,7 @@ struct rr_source {
     rr_error failed; /* CONFIG: does not come back by itself */
 
     /* Pulls. All deliveries and status messages come to `inbox`.*; a pull's reply subject ends with its number. */
-    rr_feed feed;
+    rr_nats_client feed;
     char inbox[128], pull_subject[2 * RR_JS_NAME_MAX + 64];
     uint64_t pull_number;
     uint64_t void_below;  /* pulls with a lower number are void */
@@ -104,7 +104,7 @@ rr_status rr_js_subscribe(rr_source *source, natsSubscription **sub, char *inbox
 rr_status rr_js_settle(rr_source *source, const jsConsumerInfo *info, rr_error *error);
 
 /* What the message's reply subject says of it, as a delivery; false: not a delivery. */
-bool rr_js_delivery(const rr_feed_message *message, rr_reply *reply, rr_slice *head, rr_delivery *delivery);
+bool rr_js_delivery(const rr_nats_client_message *message, rr_reply *reply, rr_slice *head, rr_delivery *delivery);
 
 /* js_publish.c, js_replay.c */
 rr_status rr_js_publish(rr_source *source, rr_publication *publications, size_t count, rr_error *error);

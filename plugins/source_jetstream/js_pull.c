@@ -95,7 +95,7 @@ static rr_status subscribe(rr_source *source, rr_error *error)
     snprintf(source->inbox, sizeof source->inbox, "%s", fresh);
     natsInbox_Destroy(fresh);
     snprintf(subject, sizeof subject, "%s.*", source->inbox);
-    rr_feed_subscribe(&source->feed, subject);
+    rr_nats_client_subscribe(&source->feed, subject);
     source->leaving = false;
     return source->options.ack == RR_ACK_ALL ? rr_js_flush(source, source->options.timeout_ms, error) : RR_OK;
 }
@@ -120,10 +120,10 @@ static rr_status bind_again(rr_source *source, int64_t deadline_ms, rr_error *er
     source->bound = false;
     if (!source->feed.open) {
         source->anew = true;
-        status = rr_feed_open(&source->feed, source->nats, error);
+        status = rr_nats_client_open(&source->feed, source->nats, error);
     }
     if (status == RR_OK && counts) {
-        rr_feed_drop(&source->feed);
+        rr_nats_client_drop(&source->feed);
     }
     if (status == RR_OK && (source->anew || counts || source->leaving)) {
         status = subscribe(source, error);
@@ -239,7 +239,7 @@ static size_t most_owed(const rr_source *source)
 }
 
 /* Larger ones are noticed at once, smaller ones by and by. */
-static void measure(rr_source *source, const rr_feed_message *message)
+static void measure(rr_source *source, const rr_nats_client_message *message)
 {
     size_t bytes = message->payload.len + message->headers.len + LINE_BYTES;
     size_t known = source->message_bytes == 0 ? FIRST_BYTES : source->message_bytes;
@@ -254,7 +254,7 @@ static void send_pull(rr_source *source, size_t batch)
 
     len = snprintf(request, sizeof request, "{\"batch\":%zu,\"expires\":%lld,\"idle_heartbeat\":%lld}",
                    batch, RR_JS_EXPIRES_MS * 1000000LL, RR_JS_HEARTBEAT_MS * 1000000LL);
-    rr_feed_publish(&source->feed, rr_slice_of(source->pull_subject), (rr_slice){reply, (size_t)inbox},
+    rr_nats_client_publish(&source->feed, rr_slice_of(source->pull_subject), (rr_slice){reply, (size_t)inbox},
                     (rr_slice){request, (size_t)len});
 }
 
@@ -273,7 +273,7 @@ static void top_up(rr_source *source)
         source->pull_number++;
         source->owed += batch;
     }
-    rr_feed_send(&source->feed);
+    rr_nats_client_send(&source->feed);
 }
 
 static void take_off(rr_source *source, size_t messages)
@@ -293,7 +293,7 @@ static uint64_t number_of(rr_slice text)
 }
 
 /* A pull came to its end with that many messages not delivered. */
-static void end_pull(rr_source *source, const rr_feed_message *status, uint64_t number)
+static void end_pull(rr_source *source, const rr_nats_client_message *status, uint64_t number)
 {
     rr_slice text = rr_nats_header(status->headers, "Nats-Pending-Messages");
     size_t left = text.len == 0 ? source->options.batch : number_of(text);
@@ -315,7 +315,7 @@ static void turned_away(rr_source *source)
     source->pause_to_ms = rr_nats_now_ms() + PAUSE_MS;
 }
 
-static rr_status take_conflict(rr_source *source, const rr_feed_message *message, uint64_t number, rr_error *error)
+static rr_status take_conflict(rr_source *source, const rr_nats_client_message *message, uint64_t number, rr_error *error)
 {
     rr_slice text = rr_nats_status_text(message->headers);
     char why[128];
@@ -343,7 +343,7 @@ static rr_status take_conflict(rr_source *source, const rr_feed_message *message
 }
 
 /* An answer to our question whether the consumer is still there. */
-static rr_status take_answer(rr_source *source, const rr_feed_message *message, rr_error *error)
+static rr_status take_answer(rr_source *source, const rr_nats_client_message *message, rr_error *error)
 {
     uint64_t code = rr_js_json_number(message->payload, "err_code");
 
@@ -356,7 +356,7 @@ static rr_status take_answer(rr_source *source, const rr_feed_message *message, 
     return RR_OK;
 }
 
-static rr_status take_status(rr_source *source, const rr_feed_message *message, rr_error *error)
+static rr_status take_status(rr_source *source, const rr_nats_client_message *message, rr_error *error)
 {
     size_t inbox = strlen(source->inbox) + 1;
     uint64_t number = message->subject.len <= inbox
@@ -394,11 +394,11 @@ static rr_status look_at_silence(rr_source *source, rr_error *error)
         snprintf(subject, sizeof subject, "$JS.API.CONSUMER.INFO.%s.%s", source->options.stream,
                  source->options.consumer);
         snprintf(reply, sizeof reply, "%s.info", source->inbox);
-        rr_feed_publish(&source->feed, rr_slice_of(subject), rr_slice_of(reply), (rr_slice){NULL, 0});
-        rr_feed_send(&source->feed);
+        rr_nats_client_publish(&source->feed, rr_slice_of(subject), rr_slice_of(reply), (rr_slice){NULL, 0});
+        rr_nats_client_send(&source->feed);
     }
     if (now - source->heard_ms > DEAF_MS) {
-        rr_feed_close(&source->feed);
+        rr_nats_client_close(&source->feed);
         return rr_fail(error, RR_UNAVAILABLE, "%s: connected, but nothing was heard for %lld s; trying again",
                        source->nats->place, (long long)((now - source->heard_ms) / 1000));
     }
@@ -407,7 +407,7 @@ static rr_status look_at_silence(rr_source *source, rr_error *error)
 
 /* --- deliveries --- */
 
-bool rr_js_delivery(const rr_feed_message *message, rr_reply *reply, rr_slice *head, rr_delivery *delivery)
+bool rr_js_delivery(const rr_nats_client_message *message, rr_reply *reply, rr_slice *head, rr_delivery *delivery)
 {
     if (!rr_reply_parse(message->reply, reply, head)) {
         return false;
@@ -449,7 +449,7 @@ static rr_status count_in(rr_source *source, const rr_reply *reply, rr_slice hea
 }
 
 /* One message from the inbox; *got says whether it is a delivery that is now the caller's. */
-static rr_status take(rr_source *source, const rr_feed_message *message, rr_delivery *delivery, bool *got, rr_error *error)
+static rr_status take(rr_source *source, const rr_nats_client_message *message, rr_delivery *delivery, bool *got, rr_error *error)
 {
     rr_status status = RR_OK;
     rr_slice head;
@@ -467,7 +467,7 @@ static rr_status take(rr_source *source, const rr_feed_message *message, rr_deli
         status = take_status(source, message, error);
     }
     if (!*got) {
-        rr_feed_release(&source->feed, message->subject.data);
+        rr_nats_client_release(&source->feed, message->subject.data);
     }
     return status;
 }
@@ -480,10 +480,10 @@ static rr_status take_some(rr_source *source, rr_delivery *deliveries, size_t mo
     bool heard = false;
 
     while (*count < most && status == RR_OK && source->bound) {
-        rr_feed_message message;
+        rr_nats_client_message message;
         bool got;
 
-        if (!rr_feed_next(&source->feed, *count == 0 ? wait_ms : 0, &message)) {
+        if (!rr_nats_client_next(&source->feed, *count == 0 ? wait_ms : 0, &message)) {
             break;
         }
         heard |= rr_nats_status_of(message.headers) != NO_RESPONDERS; /* there the server speaks for nobody */

@@ -60,7 +60,7 @@ static rr_status read_round(reading *run, rr_error *error)
         if (status != NATS_OK) {
             return rr_nats_fail(run->source->nats, status, "read again", error);
         }
-        more = rr_js_delivery(&(rr_feed_message){.subject = rr_slice_of(natsMsg_GetSubject(message)),
+        more = rr_js_delivery(&(rr_nats_client_message){.subject = rr_slice_of(natsMsg_GetSubject(message)),
                                                  .reply = rr_slice_of(natsMsg_GetReply(message)),
                                                  .payload = rr_js_data(message)},
                               &reply, NULL, &delivery);

@@ -36,7 +36,7 @@ rr_status rr_js_connect(rr_source *source, rr_error *error)
 void rr_js_disconnect(rr_source *source)
 {
     rr_nats_stop(source->nats);
-    rr_feed_close(&source->feed);
+    rr_nats_client_close(&source->feed);
     source->bound = false;
     source->owed = 0;
     rr_nats_retire(source->nats, source->answers);
@@ -154,7 +154,7 @@ static void answer(rr_source *source, const void *handle, rr_slice word)
 {
     const char *reply = handle;
 
-    rr_feed_publish(&source->feed, (rr_slice){reply, strcspn(reply, " \t")}, (rr_slice){NULL, 0}, word);
+    rr_nats_client_publish(&source->feed, (rr_slice){reply, strcspn(reply, " \t")}, (rr_slice){NULL, 0}, word);
 }
 
 static void answer_all(rr_source *source, const rr_delivery *deliveries, size_t count, rr_slice word)
@@ -162,13 +162,13 @@ static void answer_all(rr_source *source, const rr_delivery *deliveries, size_t 
     for (size_t i = 0; i < count; i++) {
         answer(source, deliveries[i].handle, word);
     }
-    rr_feed_send(&source->feed);
+    rr_nats_client_send(&source->feed);
 }
 
 static void free_deliveries(rr_source *source, const rr_delivery *deliveries, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
-        rr_feed_release(&source->feed, deliveries[i].handle);
+        rr_nats_client_release(&source->feed, deliveries[i].handle);
     }
 }
 
@@ -183,8 +183,8 @@ static void acknowledge_due(rr_source *source)
     if (source->failed.status == RR_OK && rr_js_in_step(source) && rr_acks_due(&source->acks, &reply)) {
         size_t len = rr_reply_print((rr_slice){source->head, source->head_len}, &reply, subject);
 
-        rr_feed_publish(&source->feed, (rr_slice){subject, len}, (rr_slice){NULL, 0}, RR_SLICE("+ACK"));
-        rr_feed_send(&source->feed);
+        rr_nats_client_publish(&source->feed, (rr_slice){subject, len}, (rr_slice){NULL, 0}, RR_SLICE("+ACK"));
+        rr_nats_client_send(&source->feed);
     }
 }
 
@@ -210,7 +210,7 @@ static rr_status js_ack(rr_source *source, const rr_delivery *deliveries, size_t
 static rr_status js_progress(rr_source *source, const rr_delivery *deliveries, size_t count, rr_error *error)
 {
     answer_all(source, deliveries, count, RR_SLICE("+WPI"));
-    rr_feed_receive(&source->feed); /* nobody else does while the caller waits, and the server gives up on who does not */
+    rr_nats_client_receive(&source->feed); /* nobody else does while the caller waits, and the server gives up on who does not */
     return sent(source, error);
 }
 
@@ -220,12 +220,12 @@ static const void **collect_rest(rr_source *source, size_t *count)
 {
     int64_t until_ms = rr_nats_now_ms() + CLOSE_FLUSH_MS;
     const void **rest = NULL, **grown;
-    rr_feed_message message;
+    rr_nats_client_message message;
 
-    while (rr_nats_now_ms() < until_ms && rr_feed_next(&source->feed, QUIET_MS, &message)) {
+    while (rr_nats_now_ms() < until_ms && rr_nats_client_next(&source->feed, QUIET_MS, &message)) {
         grown = message.reply.len == 0 ? NULL : reallocarray(rest, *count + 1, sizeof *rest);
         if (grown == NULL) {
-            rr_feed_release(&source->feed, message.subject.data);
+            rr_nats_client_release(&source->feed, message.subject.data);
             continue;
         }
         rest = grown;
@@ -246,14 +246,14 @@ static void leave(rr_source *source)
         return;
     }
     rest = collect_rest(source, &count);
-    rr_feed_unsubscribe(&source->feed);
+    rr_nats_client_unsubscribe(&source->feed);
     for (size_t i = 0; i < count; i++) {
         if (source->options.ack == RR_ACK_EXPLICIT) {
             answer(source, rest[i], RR_SLICE("-NAK"));
         }
-        rr_feed_release(&source->feed, rest[i]);
+        rr_nats_client_release(&source->feed, rest[i]);
     }
-    rr_feed_send(&source->feed);
+    rr_nats_client_send(&source->feed);
     free(rest);
     source->leaving = true;
 }
@@ -272,7 +272,7 @@ static void js_release(rr_source *source, const rr_delivery *deliveries, size_t 
 
 rr_status rr_js_flush(rr_source *source, int timeout_ms, rr_error *error)
 {
-    if (rr_feed_flush(&source->feed, timeout_ms > 0 ? timeout_ms : 1)) {
+    if (rr_nats_client_flush(&source->feed, timeout_ms > 0 ? timeout_ms : 1)) {
         return RR_OK;
     }
     return source->feed.open ? rr_fail(error, RR_UNAVAILABLE, "%s: not everything was sent within %d ms", source->nats->place,
@@ -286,9 +286,9 @@ static void js_close(rr_source *source)
         return;
     }
     leave(source);
-    rr_feed_flush(&source->feed, CLOSE_FLUSH_MS);
+    rr_nats_client_flush(&source->feed, CLOSE_FLUSH_MS);
     rr_js_disconnect(source);
-    rr_feed_fini(&source->feed);
+    rr_nats_client_fini(&source->feed);
     rr_acks_fini(&source->acks);
     free(source);
 }

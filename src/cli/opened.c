@@ -25,7 +25,7 @@ static rr_status name_contracts(rr_opened *opened, rr_error *error)
         }
         opened->config.contracts.items[k].eras = &opened->eras[k];
         opened->contracts[k] =
-            (rr_live_contract){&opened->config.contracts.items[k], rr_buf_view(&text), &opened->eras[k]};
+            (rr_bound_contract){&opened->config.contracts.items[k], rr_buf_view(&text), &opened->eras[k]};
     }
     return RR_OK;
 }
@@ -35,7 +35,7 @@ static void name_sources(rr_opened *opened)
     for (size_t k = 0; k < opened->config.source_count; k++) {
         const rr_source_config *source = &opened->config.sources[k];
 
-        opened->sources[k] = (rr_live_source){.name = rr_slice_of(source->name),
+        opened->sources[k] = (rr_bound_source){.name = rr_slice_of(source->name),
                                               .stream = rr_slice_of(source->options.stream),
                                               .consumer = rr_slice_of(source->options.consumer),
                                               .batch = source->options.batch == 0 ? 1024 : source->options.batch,
@@ -136,15 +136,15 @@ rr_status rr_opened_eras(rr_opened *opened, rr_error *error)
     return status;
 }
 
-rr_status rr_opened_drain_store(rr_opened *opened, rr_error *error)
+rr_status rr_opened_outbox_store(rr_opened *opened, rr_error *error)
 {
     /* The memory store lives in one handle: alerts are then handed out from the loop. */
-    return strncmp(opened->config.store_url, "memory", 6) == 0 ? RR_OK : open_store(opened, &opened->drain_store, error);
+    return strncmp(opened->config.store_url, "memory", 6) == 0 ? RR_OK : open_store(opened, &opened->outbox_store, error);
 }
 
 static rr_status open_source(rr_opened *opened, size_t which, const rr_source_options *options, rr_error *error)
 {
-    rr_live_source *source = &opened->sources[which];
+    rr_bound_source *source = &opened->sources[which];
 
     source->ops = rr_ports_source(options->url, error);
     if (source->ops == NULL) {
@@ -200,8 +200,8 @@ void rr_opened_close(rr_opened *opened)
     if (opened->store != NULL) {
         opened->store_ops->close(opened->store);
     }
-    if (opened->drain_store != NULL) {
-        opened->store_ops->close(opened->drain_store);
+    if (opened->outbox_store != NULL) {
+        opened->store_ops->close(opened->outbox_store);
     }
     free(opened->sources);
     free(opened->channels);

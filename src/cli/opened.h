@@ -6,16 +6,16 @@
 #include "cli.h"
 #include "config.h"
 #include "generation.h"
-#include "live.h"
+#include "service.h"
 
 typedef struct rr_opened {
     rr_config config;
     const rr_store_ops *store_ops;
-    rr_store *store, *drain_store;
+    rr_store *store, *outbox_store;
     char prefix[RR_GENERATION_PREFIX_MAX]; /* of keys: the one in force; rr_opened_prefix */
-    rr_live_source *sources; /* config.source_count; those opened have a `source` */
-    rr_live_channel *channels;
-    rr_live_contract *contracts; /* config.contracts.count */
+    rr_bound_source *sources; /* config.source_count; those opened have a `source` */
+    rr_bound_channel *channels;
+    rr_bound_contract *contracts; /* config.contracts.count */
     rr_eras *eras;               /* the same */
 } rr_opened;
 
@@ -26,7 +26,7 @@ rr_status rr_opened_read(rr_opened *opened, const rr_args *args, rr_error *error
 rr_status rr_opened_store(rr_opened *opened, rr_error *error);
 rr_status rr_opened_prefix(rr_opened *opened, rr_error *error); /* asks the open store for the generation in force */
 rr_status rr_opened_eras(rr_opened *opened, rr_error *error);   /* reads them, after the prefix; `run` reads its own */
-rr_status rr_opened_drain_store(rr_opened *opened, rr_error *error);
+rr_status rr_opened_outbox_store(rr_opened *opened, rr_error *error);
 rr_status rr_opened_source(rr_opened *opened, size_t which, rr_error *error);
 rr_status rr_opened_reader(rr_opened *opened, size_t which, rr_error *error); /* reads beside the consumer, or publishes */
 rr_status rr_opened_channels(rr_opened *opened, rr_error *error);

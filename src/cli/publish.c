@@ -55,7 +55,7 @@ static rr_status find_route(publishing *p, rr_error *error)
 
 static rr_status send_page(publishing *p, rr_publication *page, size_t count, rr_error *error)
 {
-    rr_live_source *source = &p->opened.sources[p->source];
+    rr_bound_source *source = &p->opened.sources[p->source];
     rr_status status = count == 0 ? RR_OK : source->ops->publish(source->source, page, count, error);
 
     for (size_t k = 0; k < count && status == RR_OK; k++) {

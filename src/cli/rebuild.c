@@ -25,11 +25,9 @@ static void pause_ms(int ms)
     nanosleep(&wait, NULL);
 }
 
-static void talk(rr_talk level, const char *text)
+static void log_line(rr_log_level level, const char *text)
 {
-    static const rr_log_level levels[] = {RR_LOG_ERROR, RR_LOG_WARNING, RR_LOG_INFO};
-
-    rr_log(levels[level], "%s", text);
+    rr_log(level, "%s", text);
 }
 
 static void report(void *context, rr_verify_finding finding, rr_slice key, rr_slice expected, rr_slice found)
@@ -62,8 +60,8 @@ static rr_status open_all(rr_opened *opened, rr_error *error)
 {
     rr_status status = rr_opened_store(opened, error);
 
-    status = status == RR_OK ? rr_opened_drain_store(opened, error) : status;
-    if (status == RR_OK && opened->drain_store == NULL) {
+    status = status == RR_OK ? rr_opened_outbox_store(opened, error) : status;
+    if (status == RR_OK && opened->outbox_store == NULL) {
         return rr_fail(error, RR_CONFIG,
                        "the memory store ends with the program: there is nothing to rebuild");
     }
@@ -77,7 +75,7 @@ static rr_status rebuild(rr_opened *opened, const rr_args *args, rr_rebuild_tota
 {
     rr_rebuild_options options = {.store_ops = opened->store_ops,
                                   .store = opened->store,
-                                  .lock_store = opened->drain_store,
+                                  .lock_store = opened->outbox_store,
                                   .memory_ops = rr_ports_store("memory:", error),
                                   .base_prefix = rr_slice_of(opened->config.prefix),
                                   .sources = opened->sources,
@@ -90,7 +88,7 @@ static rr_status rebuild(rr_opened *opened, const rr_args *args, rr_rebuild_tota
                                   .from_what_is_there = rr_args_flag(args, "from-what-is-there"),
                                   .now_us = now_us,
                                   .pause_ms = pause_ms,
-                                  .talk = talk,
+                                  .log = log_line,
                                   .report = report};
 
     return rr_rebuild_run(&options, totals, error);

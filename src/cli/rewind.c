@@ -54,7 +54,7 @@ static bool find_time(void *context, const rr_delivery *delivery)
 static rr_status find_start(rewinding *r, const rr_source_info *info, uint64_t *from, rr_error *error)
 {
     const char *sequence = rr_args_value(r->args, "to-seq"), *time = rr_args_value(r->args, "to-time");
-    const rr_live_source *source = &r->opened.sources[r->source];
+    const rr_bound_source *source = &r->opened.sources[r->source];
     by_time wanted = {0, 0};
     rr_status status;
     char *end;
@@ -124,7 +124,7 @@ static rr_status ask(rewinding *r, uint64_t from, uint64_t to, rr_error *error)
 
 static rr_status rewind_source(rewinding *r, rr_error *error)
 {
-    const rr_live_source *source;
+    const rr_bound_source *source;
     rr_source_info info;
     uint64_t from = 0;
     rr_status status = find_source(r, error);

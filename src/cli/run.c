@@ -33,11 +33,9 @@ static int64_t now_us(void)
     return (int64_t)now.tv_sec * 1000000 + now.tv_nsec / 1000;
 }
 
-static void talk(rr_talk level, const char *text)
+static void log_line(rr_log_level level, const char *text)
 {
-    static const rr_log_level levels[] = {RR_LOG_ERROR, RR_LOG_WARNING, RR_LOG_INFO};
-
-    rr_log(levels[level], "%s", text);
+    rr_log(level, "%s", text);
 }
 
 /* At the start a server may not be there yet: say so once, and try again until it is. */
@@ -73,10 +71,10 @@ static rr_status ask_prefix(rr_opened *opened, size_t which, rr_error *error)
     return rr_opened_prefix(opened, error);
 }
 
-static rr_status open_drain_store(rr_opened *opened, size_t which, rr_error *error)
+static rr_status open_outbox_store(rr_opened *opened, size_t which, rr_error *error)
 {
     (void)which;
-    return rr_opened_drain_store(opened, error);
+    return rr_opened_outbox_store(opened, error);
 }
 
 static rr_status open_channels(rr_opened *opened, size_t which, rr_error *error)
@@ -106,7 +104,7 @@ static rr_status open_all(rr_opened *opened, bool observe, rr_error *error)
     }
     status = patiently(opened, open_store, 0, error);
     if (status == RR_OK && !observe) {
-        status = patiently(opened, open_drain_store, 0, error);
+        status = patiently(opened, open_outbox_store, 0, error);
     }
     if (status == RR_OK && !observe) {
         status = patiently(opened, open_channels, 0, error);
@@ -117,7 +115,7 @@ static rr_status open_all(rr_opened *opened, bool observe, rr_error *error)
     return status == RR_OK && !observe ? patiently(opened, check_servers, 0, error) : status;
 }
 
-static void say_totals(const rr_live_totals *totals)
+static void say_totals(const rr_service_totals *totals)
 {
     rr_buf text = {0};
 
@@ -140,9 +138,9 @@ static void say_totals(const rr_live_totals *totals)
 static rr_status serve(rr_opened *opened, const rr_args *args, bool accept, bool *moved, rr_error *error)
 {
     bool observe = rr_args_flag(args, "observe");
-    rr_live_options options = {.store_ops = opened->store_ops,
+    rr_service_options options = {.store_ops = opened->store_ops,
                                .store = opened->store,
-                               .drain_store = opened->drain_store,
+                               .outbox_store = opened->outbox_store,
                                .prefix = rr_slice_of(opened->prefix),
                                .base_prefix = rr_slice_of(observe ? "" : opened->config.prefix),
                                .sources = opened->sources,
@@ -158,12 +156,12 @@ static rr_status serve(rr_opened *opened, const rr_args *args, bool accept, bool
                                .drain_timeout_ms = opened->config.drain_timeout_ms,
                                .stop = &stop,
                                .now_us = now_us,
-                               .talk = talk};
-    rr_live_totals totals = {0};
+                               .log = log_line};
+    rr_service_totals totals = {0};
     rr_status status;
 
     rr_log(RR_LOG_INFO, "running: contracts %zu, sources %zu", options.contract_count, options.source_count);
-    status = rr_live_run(&options, &totals, error);
+    status = rr_service_run(&options, &totals, error);
     say_totals(&totals);
     *moved = totals.moved;
     return status;

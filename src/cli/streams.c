@@ -2,7 +2,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <stdio.h>
 
-#include "deadletter.h"
+#include "dead_letter.h"
 #include "opened.h"
 #include "ports.h"
 

@@ -11,7 +11,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-typedef enum rr_log_level { RR_LOG_ERROR, RR_LOG_WARNING, RR_LOG_INFO, RR_LOG_DEBUG } rr_log_level;
+#include "log_level.h"
 
 enum { RR_LOG_LINE_MAX = 2048 }; /* bytes of a line; what is longer is cut and ends with "..." */
 

@@ -353,7 +353,7 @@ static void pause_ms(int ms)
     rr_sim_wait((int64_t)ms * 1000);
 }
 
-static void talk(rr_talk level, const char *text)
+static void log_line(rr_log_level level, const char *text)
 {
     (void)level;
     rr_sim_say("says: %s", text);
@@ -369,17 +369,17 @@ static const rr_contract *route(const void *context, rr_slice subject)
 static void set_options(rr_sim_engine *e)
 {
     e->store.engine = e->source.engine = e->channel.engine = e;
-    e->live_source = (rr_live_source){.ops = &rr_sim_source_ops, .source = &e->source, .name = RR_SLICE("src"),
+    e->live_source = (rr_bound_source){.ops = &rr_sim_source_ops, .source = &e->source, .name = RR_SLICE("src"),
                                       .stream = RR_SLICE("RESULTS"), .consumer = RR_SLICE("c"), .batch = sim->batch,
                                       .dead_letters = "rr.dead", .route = route, .context = sim->contract};
-    e->contract = (rr_live_contract){.contract = sim->contract, .text = RR_SLICE("name: law\n")};
-    e->live_channel = (rr_live_channel){.ops = &rr_sim_channel_ops, .channel = &e->channel};
-    e->options = (rr_live_options){.store_ops = &rr_sim_store_ops, .store = &e->store, .prefix = RR_SLICE("rr"),
+    e->contract = (rr_bound_contract){.contract = sim->contract, .text = RR_SLICE("name: law\n")};
+    e->live_channel = (rr_bound_channel){.ops = &rr_sim_channel_ops, .channel = &e->channel};
+    e->options = (rr_service_options){.store_ops = &rr_sim_store_ops, .store = &e->store, .prefix = RR_SLICE("rr"),
                                    .sources = &e->live_source, .source_count = 1, .contracts = &e->contract,
                                    .contract_count = 1, .channels = &e->live_channel, .channel_count = 1,
                                    .drain_timeout_ms = 1000, .guess_from = sim->guess_from, .send_from = sim->send_from, .stop = &e->stop,
                                    .now_us = now_us,
-                                   .pause_ms = pause_ms, .talk = talk};
+                                   .pause_ms = pause_ms, .log = log_line};
 }
 
 /* The one reason to leave that is none of ours to fix. */
@@ -392,9 +392,9 @@ static void one_life(void)
 {
     rr_sim_engine *e = sim->running;
 
-    e->totals = (rr_live_totals){0};
+    e->totals = (rr_service_totals){0};
     e->error = (rr_error){0};
-    e->status = rr_live_run(&e->options, &e->totals, &e->error);
+    e->status = rr_service_run(&e->options, &e->totals, &e->error);
     rr_sim_say("left: %s", e->status == RR_OK ? "done" : e->error.text);
     for (int k = 0; k < RR_VERDICT_COUNT; k++) {
         sim->verdicts[k] += e->totals.verdicts[k];

@@ -17,7 +17,7 @@
 
 #include "history.h"
 #include "join.h"
-#include "live.h"
+#include "service.h"
 
 /* kind, word, what happens. */
 #define RR_SIM_FAULT_TABLE(X)                                                             \
@@ -308,11 +308,11 @@ typedef struct rr_sim_engine {
     struct rr_store store;
     struct rr_source source;
     struct rr_channel channel;
-    rr_live_options options;
-    rr_live_source live_source;
-    rr_live_contract contract;
-    rr_live_channel live_channel;
-    rr_live_totals totals;
+    rr_service_options options;
+    rr_bound_source live_source;
+    rr_bound_contract contract;
+    rr_bound_channel live_channel;
+    rr_service_totals totals;
     rr_status status;
     rr_error error;
 } rr_sim_engine;

@@ -14,7 +14,7 @@
 #include "admit.h"
 #include "allocations.h"
 #include "config.h"
-#include "live.h"
+#include "service.h"
 #include "record_json.h"
 #include "record_proto.h"
 #include "source_script.h"
@@ -79,7 +79,7 @@ enum { LINES = sizeof lines / sizeof lines[0] };
 static char *payload_bytes[LINES];
 static rr_script_record script[LINES];
 static rr_contract_list contracts;
-static rr_live_contract texts[8];
+static rr_bound_contract texts[8];
 static rr_buf printed[8];
 
 /* ---- records ---- */
@@ -118,7 +118,7 @@ static int begin(void **state)
     rr_problems_fini(&problems);
     for (size_t k = 0; k < contracts.count; k++) {
         rr_contract_print(&contracts.items[k], &printed[k]);
-        texts[k] = (rr_live_contract){&contracts.items[k], rr_buf_view(&printed[k])};
+        texts[k] = (rr_bound_contract){&contracts.items[k], rr_buf_view(&printed[k])};
     }
     for (size_t k = 0; k < LINES; k++) {
         make_payload(k);
@@ -240,9 +240,9 @@ static void assert_same_cells(const snapshot *a, const snapshot *b)
 
 /* ---- is the effect of a record in the store? ---- */
 
-static rr_live_source source_over(rr_source *source)
+static rr_bound_source source_over(rr_source *source)
 {
-    return (rr_live_source){.ops = &rr_source_script_ops, .source = source, .name = RR_SLICE("s"), .stream = RR_SLICE("S"),
+    return (rr_bound_source){.ops = &rr_source_script_ops, .source = source, .name = RR_SLICE("s"), .stream = RR_SLICE("S"),
                             .consumer = RR_SLICE("c"), .batch = BATCH, .dead_letters = "dead", .route = route};
 }
 
@@ -290,7 +290,7 @@ typedef struct witness {
 static void check_ack(void *context, const rr_delivery *delivery)
 {
     witness *w = context;
-    rr_live_source source = source_over(w->source);
+    rr_bound_source source = source_over(w->source);
     rr_arena arena;
     rr_item item;
     rr_record record;
@@ -320,7 +320,7 @@ static int64_t now_us(void)
     return INT64_C(1767261900000000) + (tick_us += 100000);
 }
 
-static void talk(rr_talk level, const char *text)
+static void log_line(rr_log_level level, const char *text)
 {
     (void)level;
     (void)text;
@@ -339,15 +339,15 @@ static rr_status run_live(rr_store *store, rr_source *source, rr_error *error)
 {
     static const rr_channel_ops channel_ops = {.send = send_nothing};
     static atomic_int stop;
-    rr_live_source over = source_over(source);
-    rr_live_channel channel = {.ops = &channel_ops};
-    rr_live_totals totals = {0};
-    rr_live_options options = {.store_ops = &watched_ops, .store = store, .prefix = RR_SLICE("rr"), .sources = &over,
+    rr_bound_source over = source_over(source);
+    rr_bound_channel channel = {.ops = &channel_ops};
+    rr_service_totals totals = {0};
+    rr_service_options options = {.store_ops = &watched_ops, .store = store, .prefix = RR_SLICE("rr"), .sources = &over,
                                .source_count = 1, .contracts = texts, .contract_count = contracts.count,
                                .channels = &channel, .channel_count = 1, .until_idle = true, .stop = &stop,
-                               .now_us = now_us, .talk = talk};
+                               .now_us = now_us, .log = log_line};
 
-    return rr_live_run(&options, &totals, error);
+    return rr_service_run(&options, &totals, error);
 }
 
 static void open_store(rr_store **store)
@@ -441,7 +441,7 @@ typedef struct batch_world {
 
 static void admit_all(batch_world *b)
 {
-    rr_live_source source = source_over(NULL);
+    rr_bound_source source = source_over(NULL);
 
     rr_arena_init(&b->arena, 0);
     for (size_t k = 0; k < LINES; k++) {

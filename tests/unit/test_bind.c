@@ -180,7 +180,7 @@ static int begin(void **state)
 static int end(void **state)
 {
     (void)state;
-    rr_feed_fini(&source.feed);
+    rr_nats_client_fini(&source.feed);
     rr_acks_fini(&source.acks);
     shutdown(server.listener, SHUT_RDWR);
     pthread_join(server.thread, NULL);
@@ -206,7 +206,7 @@ static void a_connection_alone_is_not_bound(void **state)
     delivered = floor_of = 3;
     assert_int_equal(fetch(), RR_OK);
     assert_true(rr_js_in_step(&source) && source.acks.next_consumer == 4);
-    rr_feed_close(&source.feed);
+    rr_nats_client_close(&source.feed);
     source.forgive_to_ms = 0;
     answers = false;
     assert_int_equal(fetch(), RR_UNAVAILABLE);
@@ -224,7 +224,7 @@ static void what_is_outstanding_is_known_before_anything_is_acknowledged(void **
     (void)state;
     delivered = floor_of = 3;
     assert_int_equal(fetch(), RR_OK);
-    rr_feed_close(&source.feed);
+    rr_nats_client_close(&source.feed);
     delivered = 7;
     waiting = 4;
     assert_int_equal(fetch(), RR_UNAVAILABLE);
@@ -257,7 +257,7 @@ static void where_jetstream_is_away_that_is_told(void **state)
     len = snprintf(line, sizeof line, "HMSG %s.0 %llu 16 16\r\nNATS/1.0 503\r\n\r\n\r\n", source.inbox,
                    (unsigned long long)source.feed.sid);
     assert_int_equal(send(server.fd, line, (size_t)len, MSG_NOSIGNAL), len);
-    rr_feed_wait(&source.feed, false, 60000);
+    rr_nats_client_wait(&source.feed, false, 60000);
     source.heard_ms = rr_nats_now_ms() - 60000;
     assert_int_equal(fetch(), RR_UNAVAILABLE);
     assert_true(source.pause_to_ms > 0); /* and it was heard */

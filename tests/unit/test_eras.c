@@ -12,7 +12,7 @@
 
 #include "contract_note.h"
 #include "contract_yaml.h"
-#include "live.h"
+#include "service.h"
 #include "record_json.h"
 #include "record_proto.h"
 #include "source_script.h"
@@ -333,7 +333,7 @@ typedef struct world {
     size_t count;
     void (*on_ack)(void *context, const rr_delivery *delivery);
     rr_eras eras;
-    rr_live_totals totals;
+    rr_service_totals totals;
     rr_error error;
     char said[4096];
 } world;
@@ -364,7 +364,7 @@ static void no_pause(int ms)
     (void)ms;
 }
 
-static void hear(rr_talk level, const char *text)
+static void hear(rr_log_level level, const char *text)
 {
     size_t used = strlen(the->said);
 
@@ -428,7 +428,7 @@ static void add(world *w, int64_t end_us, int64_t stored_us)
 static rr_status run(world *w, const char *contract, bool accept)
 {
     rr_source *source = rr_source_script_new(w->script, w->count, w->on_ack, w);
-    rr_live_source over = {.ops = &rr_source_script_ops,
+    rr_bound_source over = {.ops = &rr_source_script_ops,
                            .source = source,
                            .name = w->name,
                            .stream = RR_SLICE("S"),
@@ -436,8 +436,8 @@ static rr_status run(world *w, const char *contract, bool accept)
                            .batch = 1,
                            .dead_letters = "dead",
                            .route = route};
-    rr_live_contract live = {.eras = &w->eras};
-    rr_live_options options = {.store_ops = &w->ops,
+    rr_bound_contract live = {.eras = &w->eras};
+    rr_service_options options = {.store_ops = &w->ops,
                                .store = w->store,
                                .prefix = RR_SLICE("rr"),
                                .sources = &over,
@@ -450,7 +450,7 @@ static rr_status run(world *w, const char *contract, bool accept)
                                .stop = &stop,
                                .now_us = now_us,
                                .pause_ms = no_pause,
-                               .talk = hear};
+                               .log = hear};
     rr_problems problems = {0};
     rr_buf yaml = {0}, text = {0};
     rr_status status;
@@ -461,9 +461,9 @@ static rr_status run(world *w, const char *contract, bool accept)
     rr_contract_print(&contracts.items[0], &text);
     live.contract = &contracts.items[0];
     live.text = rr_buf_view(&text);
-    w->totals = (rr_live_totals){0};
+    w->totals = (rr_service_totals){0};
     w->said[0] = '\0';
-    status = rr_live_run(&options, &w->totals, &w->error);
+    status = rr_service_run(&options, &w->totals, &w->error);
     rr_source_script_ops.close(source);
     rr_contracts_fini(&contracts);
     rr_problems_fini(&problems);
@@ -633,7 +633,7 @@ static void nothing_is_judged_before_the_notes_are_read(void **state)
     end_world(w);
 }
 
-static void hear_and_stop(rr_talk level, const char *text)
+static void hear_and_stop(rr_log_level level, const char *text)
 {
     hear(level, text);
     atomic_store(&stop, 1);
@@ -642,21 +642,21 @@ static void hear_and_stop(rr_talk level, const char *text)
 static void while_it_waits_for_them_it_can_be_stopped(void **state)
 {
     world *w = begin_world();
-    rr_live_options options = {.store_ops = &w->ops,
+    rr_service_options options = {.store_ops = &w->ops,
                                .store = w->store,
                                .prefix = RR_SLICE("rr"),
                                .contract_count = 1,
                                .stop = &stop,
                                .now_us = now_us,
                                .pause_ms = no_pause,
-                               .talk = hear_and_stop};
+                               .log = hear_and_stop};
     rr_contract contract = kept_for(DAY, DAY);
-    rr_live_contract live = {&contract, RR_SLICE(TEXT), &w->eras};
+    rr_bound_contract live = {&contract, RR_SLICE(TEXT), &w->eras};
 
     (void)state;
     silent = UINT32_MAX;
     options.contracts = &live;
-    assert_int_equal(rr_live_run(&options, &w->totals, &w->error), RR_OK);
+    assert_int_equal(rr_service_run(&options, &w->totals, &w->error), RR_OK);
     assert_int_equal(w->totals.outages, 1);
     end_world(w);
 }

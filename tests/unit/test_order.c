@@ -11,8 +11,8 @@
 #include <stdlib.h>
 
 #include "contract_yaml.h"
-#include "deadletter.h"
-#include "live.h"
+#include "dead_letter.h"
+#include "service.h"
 #include "record_json.h"
 #include "record_proto.h"
 #include "source_script.h"
@@ -28,7 +28,7 @@ static const char contracts_text[] = "contracts:\n"
                                      "- {name: kept, mode: cumulative, retention: 7d, grace: 1d}\n";
 
 static rr_contract_list contracts;
-static rr_live_contract texts[2];
+static rr_bound_contract texts[2];
 static rr_buf printed[2], payloads[RECORDS], old_payload, young_payload;
 static rr_script_record script[RECORDS];
 
@@ -76,7 +76,7 @@ static int begin(void **state)
     rr_problems_fini(&problems);
     for (size_t k = 0; k < contracts.count; k++) {
         rr_contract_print(&contracts.items[k], &printed[k]);
-        texts[k] = (rr_live_contract){&contracts.items[k], rr_buf_view(&printed[k])};
+        texts[k] = (rr_bound_contract){&contracts.items[k], rr_buf_view(&printed[k])};
     }
     make_script();
     return 0;
@@ -100,7 +100,7 @@ static int end(void **state)
 
 static const char *incarnation;
 static int64_t clock_us;
-static rr_live_totals totals;
+static rr_service_totals totals;
 static char told[TEXT_MAX]; /* kinds of alerts that reached the channel, each behind a space */
 static char told_id[256];   /* of the first of them that is about a record */
 
@@ -139,7 +139,7 @@ static int64_t now_us(void)
     return STORED_US + (clock_us += 100000);
 }
 
-static void talk(rr_talk level, const char *said)
+static void log_line(rr_log_level level, const char *said)
 {
     (void)level;
     (void)said;
@@ -164,20 +164,20 @@ static rr_status run(const rr_store_ops *ops, rr_store *store, rr_source *source
 {
     static const rr_channel_ops channel_ops = {.send = tell};
     static atomic_int stop;
-    rr_live_source over = {.ops = &rr_source_script_ops, .source = source, .name = RR_SLICE("s"), .stream = RR_SLICE("S"),
+    rr_bound_source over = {.ops = &rr_source_script_ops, .source = source, .name = RR_SLICE("s"), .stream = RR_SLICE("S"),
                            .consumer = RR_SLICE("c"), .batch = batch, .dead_letters = "dead", .route = route};
-    rr_live_channel channel = {.ops = &channel_ops};
+    rr_bound_channel channel = {.ops = &channel_ops};
     rr_store_ops own = *ops;
-    rr_live_options options = {.store_ops = &own, .store = store, .prefix = RR_SLICE("rr"), .sources = &over,
+    rr_service_options options = {.store_ops = &own, .store = store, .prefix = RR_SLICE("rr"), .sources = &over,
                                .source_count = 1, .contracts = texts, .contract_count = contracts.count, .channels = &channel,
-                               .channel_count = 1, .until_idle = true, .stop = &stop, .now_us = now_us, .talk = talk};
+                               .channel_count = 1, .until_idle = true, .stop = &stop, .now_us = now_us, .log = log_line};
 
     inner_ops = ops;
     own.identity = identity;
     own.note_set = note_set;
     told[0] = told_id[0] = '\0';
-    totals = (rr_live_totals){0};
-    return rr_live_run(&options, &totals, error);
+    totals = (rr_service_totals){0};
+    return rr_service_run(&options, &totals, error);
 }
 
 static rr_store *open_memory(void)

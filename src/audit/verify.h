@@ -1,0 +1,47 @@
+/* rr_verify: does the store hold what the streams say?
+ *
+ * Reads the streams from their first message through the same rules into a
+ * memory store, and compares cell by cell. Only what the streams cover whole is
+ * judged. On a live stream a difference is looked at again after reading on.
+ */
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef RR_VERIFY_H
+#define RR_VERIFY_H
+
+#include "batch.h"
+#include "bindings.h"
+
+typedef enum rr_verify_finding {
+    RR_VERIFY_DIFFERS,
+    RR_VERIFY_MISSING, /* the streams have it, the store does not */
+    RR_VERIFY_EXTRA,   /* the store has it, the streams do not */
+    RR_VERIFY_BROKEN   /* what the store holds cannot be read */
+} rr_verify_finding;
+
+typedef struct rr_verify_options {
+    const rr_contract *contract;
+    const rr_store_ops *store_ops;
+    rr_store *store;
+    const rr_store_ops *memory_ops; /* where the streams are read into; the same port, in memory */
+    rr_slice prefix;
+    const rr_bound_source *sources; /* those that may feed the contract */
+    size_t source_count;
+    const uint64_t *upto; /* of each source: the last sequence to be read; NULL: all there are */
+    bool repair; /* replace what differs, guarded by its token */
+    unsigned looks; /* how often a difference is looked at again; 0: 5 */
+    int64_t (*now_us)(void);
+    void (*pause)(int ms);
+    /* Called for each difference that stays. expected, found: lines as of `apply --cells`; empty where there is none. */
+    void (*report)(void *context, rr_verify_finding finding, rr_slice key, rr_slice expected, rr_slice found);
+    void *context;
+} rr_verify_options;
+
+typedef struct rr_verify_totals {
+    uint64_t records, equal, different, not_verifiable, repaired;
+    bool covers_all; /* no stream has lost its beginning */
+} rr_verify_totals;
+
+/* Blocks. OK also where there are differences: they are in the totals. */
+rr_status rr_verify_run(const rr_verify_options *options, rr_verify_totals *totals, rr_error *error);
+
+#endif
