@@ -124,8 +124,7 @@ static void pass_json(void)
         rr_record record;
         int64_t clock_us;
 
-        must(rr_record_from_json(b.jsons[k], &b.scratch, &record, &clock_us, NULL) == RR_DECODED_RECORD,
-             "json");
+        must(rr_record_from_json(b.jsons[k], &b.scratch, &record, &clock_us, NULL) == RR_DECODED_RECORD, "json");
         b.sink += record.version.number;
     }
 }
@@ -144,8 +143,8 @@ static void pass_key(void)
 {
     for (size_t k = 0; k < RECORDS; k++) {
         rr_buf_clear(&b.text);
-        rr_key_unit(&b.text, RR_SLICE("rr"), &b.contract, b.updated[k].business_key,
-                    b.updated[k].metric_version, b.updated[k].window);
+        rr_key_unit(&b.text, RR_SLICE("rr"), &b.contract, b.updated[k].business_key, b.updated[k].metric_version,
+                    b.updated[k].window);
         b.sink += b.text.len;
     }
 }
@@ -291,8 +290,8 @@ int main(void)
     make("update", b.updated, true);
     make("hot", b.hot, false);
     make_cells();
-    printf("core name=sizes proto_bytes=%zu json_bytes=%zu value_bytes=%zu facts_bytes=%zu\n",
-           b.protos[0].len, b.jsons[0].len, b.values[0].len, b.facts[0].len);
+    printf("core name=sizes proto_bytes=%zu json_bytes=%zu value_bytes=%zu facts_bytes=%zu\n", b.protos[0].len,
+           b.jsons[0].len, b.values[0].len, b.facts[0].len);
     time_pass("decode_proto", pass_proto);
     time_pass("decode_json", pass_json);
     time_pass("admit", pass_admit);

@@ -336,8 +336,7 @@ bool rr_nats_client_received(rr_nats_client *feed, const char *bytes, size_t len
 void rr_nats_client_receive(rr_nats_client *feed)
 {
     rr_nats_client_send(feed);
-    while (feed->open && receive_some(feed)) {
-    }
+    while (feed->open && receive_some(feed)) {}
     rr_nats_client_send(feed);
 }
 

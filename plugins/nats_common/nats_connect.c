@@ -180,8 +180,9 @@ static const char *last_words(natsStatus status)
 /* The library's own words for a file that is not there have no name or no reason in them. NULL is fine. */
 static rr_status check_file(const char *what, const char *path, rr_error *error)
 {
-    return path == NULL || access(path, R_OK) == 0 ? RR_OK
-                                                   : rr_fail(error, RR_CONFIG, "%s %s: %s", what, path, strerror(errno));
+    return path == NULL || access(path, R_OK) == 0
+               ? RR_OK
+               : rr_fail(error, RR_CONFIG, "%s %s: %s", what, path, strerror(errno));
 }
 
 /* A seed with an error in it would be noticed only when the server asks for a signature. */
@@ -198,8 +199,8 @@ static rr_status check_seed(const char *path, rr_error *error)
     status = nats_Sign(seed, "nonce", &signature, &len);
     explicit_bzero(seed, sizeof seed);
     free(signature);
-    return status == NATS_OK ? RR_OK : rr_fail(error, RR_CONFIG, "nkey %s: its seed is broken: %s", path,
-                                                          last_words(status));
+    return status == NATS_OK ? RR_OK
+                             : rr_fail(error, RR_CONFIG, "nkey %s: its seed is broken: %s", path, last_words(status));
 }
 
 static rr_status set_nkey(natsOptions *to, const char *path, rr_error *error)
@@ -213,8 +214,10 @@ static rr_status set_nkey(natsOptions *to, const char *path, rr_error *error)
         return status;
     }
     if (!rr_nats_public_key(path, key)) {
-        return rr_fail(error, RR_CONFIG, "nkey %s: the public key (a line U...) is missing beside the seed; "
-                       "add it: nk -inkey %s -pubout >> %s", path, path, path);
+        return rr_fail(error, RR_CONFIG,
+                       "nkey %s: the public key (a line U...) is missing beside the seed; "
+                       "add it: nk -inkey %s -pubout >> %s",
+                       path, path, path);
     }
     set = natsOptions_SetNKey(to, key, sign, (void *)path);
     return set == NATS_OK ? RR_OK : rr_fail(error, RR_CONFIG, "nkey %s: %s", path, last_words(set));
@@ -429,8 +432,8 @@ void rr_nats_retire(rr_nats *nats, natsSubscription *subscription)
         return;
     }
     natsSubscription_Unsubscribe(subscription);
-    if (natsConnection_IsClosed(nats->connection)
-        || natsConnection_FlushTimeout(nats->connection, RETIRE_MS) == NATS_OK) {
+    if (natsConnection_IsClosed(nats->connection) ||
+        natsConnection_FlushTimeout(nats->connection, RETIRE_MS) == NATS_OK) {
         natsSubscription_Destroy(subscription);
         return;
     }
@@ -475,8 +478,7 @@ bool rr_nats_gave_up(const rr_nats *nats)
 rr_status rr_nats_status(natsStatus status)
 {
     switch (status) {
-    case NATS_OK:
-        return RR_OK;
+    case NATS_OK: return RR_OK;
     case NATS_IO_ERROR:
     case NATS_CONNECTION_CLOSED:
     case NATS_NO_SERVER:
@@ -486,25 +488,20 @@ rr_status rr_nats_status(natsStatus status)
     case NATS_NOT_YET_CONNECTED:
     case NATS_NO_RESPONDERS:
     case NATS_INSUFFICIENT_BUFFER:
-    case NATS_SYS_ERROR:
-        return RR_UNAVAILABLE;
+    case NATS_SYS_ERROR: return RR_UNAVAILABLE;
     case NATS_SECURE_CONNECTION_WANTED:
     case NATS_SECURE_CONNECTION_REQUIRED:
     case NATS_CONNECTION_AUTH_FAILED:
     case NATS_NOT_PERMITTED:
     case NATS_SSL_ERROR:
     case NATS_ADDRESS_MISSING:
-    case NATS_INVALID_SUBJECT:
-        return RR_CONFIG;
-    case NATS_NO_MEMORY:
-        return RR_MEMORY;
+    case NATS_INVALID_SUBJECT: return RR_CONFIG;
+    case NATS_NO_MEMORY: return RR_MEMORY;
     case NATS_INVALID_ARG:
     case NATS_INVALID_SUBSCRIPTION:
     case NATS_INVALID_TIMEOUT:
-    case NATS_ILLEGAL_STATE:
-        return RR_INTERNAL;
-    default:
-        return RR_REFUSED_BY_SERVER;
+    case NATS_ILLEGAL_STATE: return RR_INTERNAL;
+    default: return RR_REFUSED_BY_SERVER;
     }
 }
 
@@ -525,7 +522,8 @@ static void put_hint_of_certificate(char *hint, const rr_nats_options *options)
     if (options->tls_cert_file == NULL) {
         snprintf(hint, HINT_MAX, "; the server may want a certificate of ours: give 'cert' and 'key' of 'tls'");
     } else {
-        snprintf(hint, HINT_MAX, "; the server may not accept our certificate %s: its log tells", options->tls_cert_file);
+        snprintf(hint, HINT_MAX, "; the server may not accept our certificate %s: its log tells",
+                 options->tls_cert_file);
     }
 }
 
@@ -555,8 +553,9 @@ static void put_hint(char *hint, const rr_nats *nats, natsStatus status, const c
 
     hint[0] = '\0';
     if (status == NATS_CONNECTION_AUTH_FAILED) {
-        snprintf(hint, HINT_MAX, named ? "; user, password, token or key are not accepted"
-                                       : "; the server wants to know who we are: give 'user', 'token', 'credentials' or 'nkey'");
+        snprintf(hint, HINT_MAX,
+                 named ? "; user, password, token or key are not accepted"
+                       : "; the server wants to know who we are: give 'user', 'token', 'credentials' or 'nkey'");
     } else if (status == NATS_SECURE_CONNECTION_WANTED) {
         snprintf(hint, HINT_MAX, "; the server has no TLS: the URL is to begin with nats://, without 'tls'");
     } else if (status == NATS_SSL_ERROR) {
@@ -571,7 +570,8 @@ static const char *why_silent(const rr_nats *nats)
 {
     const char *last = NULL;
 
-    return nats->connection != NULL && natsConnection_GetLastError(nats->connection, &last) == NATS_NOT_PERMITTED && last != NULL
+    return nats->connection != NULL && natsConnection_GetLastError(nats->connection, &last) == NATS_NOT_PERMITTED &&
+                   last != NULL
                ? last
                : "";
 }
@@ -607,8 +607,10 @@ rr_status rr_nats_js_fail(const rr_nats *nats, natsStatus status, int code, cons
     rr_status ours = rr_nats_status(status);
 
     if (status == NATS_NO_RESPONDERS) {
-        return rr_fail(error, RR_UNAVAILABLE, "%s: %s: JetStream does not answer; is it enabled there (jetstream {} in "
-                       "the server's configuration, or -js), and for this account?", what, nats->place);
+        return rr_fail(error, RR_UNAVAILABLE,
+                       "%s: %s: JetStream does not answer; is it enabled there (jetstream {} in "
+                       "the server's configuration, or -js), and for this account?",
+                       what, nats->place);
     }
     if (code == 0) {
         return rr_nats_fail(nats, status, what, error);

@@ -31,9 +31,9 @@ typedef struct rr_nats {
     natsConnection *connection;
     natsSubscription **retired; /* unsubscribed, to be freed with the connection */
     size_t retired_count;
-    atomic_int users;       /* whoever opened it, and cnats until its last callback */
-    char place[256];        /* the URL without user and password, for texts */
-    char why[512];          /* patient: the first attempt failed so; empty: it did not */
+    atomic_int users; /* whoever opened it, and cnats until its last callback */
+    char place[256];  /* the URL without user and password, for texts */
+    char why[512];    /* patient: the first attempt failed so; empty: it did not */
 } rr_nats;
 
 /* Connects. UNAVAILABLE: no server there, or one that closes the connection (not if patient); CONFIG: a file cannot be

@@ -16,7 +16,13 @@
 
 #include "nats_client.h"
 
-enum { URL_MAX = 1024, HOST_MAX = 256, HELLO_MAX = RR_NATS_LINE_MAX + 4096, CONNECT_MAX = 2 * RR_NATS_WHO_MAX, TEXT_MAX = 256 };
+enum {
+    URL_MAX = 1024,
+    HOST_MAX = 256,
+    HELLO_MAX = RR_NATS_LINE_MAX + 4096,
+    CONNECT_MAX = 2 * RR_NATS_WHO_MAX,
+    TEXT_MAX = 256
+};
 
 /* An address as users and servers write it: [scheme://][user[:password]@]host[:port][/path]. */
 typedef struct address {
@@ -33,7 +39,7 @@ typedef struct greeting {
     char *hello;      /* what the server said; up to hello_at it was heard */
     size_t hello_at, hello_len;
     rr_slice info;
-    char *line;               /* what we say */
+    char *line; /* what we say */
     size_t line_len;
     rr_error *error;
 } greeting;
@@ -162,8 +168,8 @@ static void look_up(greeting *g)
     address read;
 
     while (next_address(&urls, &read)) {
-        if (g->own.host.len == 0 && rr_slice_equal(read.host, rr_slice_of(g->host))
-            && rr_slice_equal(read.port, rr_slice_of(g->port))) {
+        if (g->own.host.len == 0 && rr_slice_equal(read.host, rr_slice_of(g->host)) &&
+            rr_slice_equal(read.port, rr_slice_of(g->port))) {
             g->own = read;
         }
         if (g->any.user.len == 0) {
@@ -178,9 +184,11 @@ static bool choose_server(greeting *g)
 {
     char **servers = NULL;
     int count = 0;
-    bool chosen = natsConnection_GetConnectedUrl(g->nats->connection, g->url, sizeof g->url) == NATS_OK && g->url[0] != '\0';
+    bool chosen =
+        natsConnection_GetConnectedUrl(g->nats->connection, g->url, sizeof g->url) == NATS_OK && g->url[0] != '\0';
 
-    if (chosen && g->feed->failures != 0 && natsConnection_GetServers(g->nats->connection, &servers, &count) == NATS_OK) {
+    if (chosen && g->feed->failures != 0 &&
+        natsConnection_GetServers(g->nats->connection, &servers, &count) == NATS_OK) {
         unsigned which = g->feed->failures % ((unsigned)count + 1);
 
         if (which != 0) {
@@ -257,12 +265,13 @@ static rr_status reach(greeting *g)
 
 static bool load_files(SSL_CTX *context, const rr_nats_options *options)
 {
-    bool good = SSL_CTX_set_default_verify_paths(context) == 1
-                && (options->tls_ca_file == NULL || SSL_CTX_load_verify_locations(context, options->tls_ca_file, NULL) == 1);
+    bool good =
+        SSL_CTX_set_default_verify_paths(context) == 1 &&
+        (options->tls_ca_file == NULL || SSL_CTX_load_verify_locations(context, options->tls_ca_file, NULL) == 1);
 
     if (good && options->tls_cert_file != NULL) {
-        good = SSL_CTX_use_certificate_chain_file(context, options->tls_cert_file) == 1
-               && SSL_CTX_use_PrivateKey_file(context, options->tls_key_file, SSL_FILETYPE_PEM) == 1;
+        good = SSL_CTX_use_certificate_chain_file(context, options->tls_cert_file) == 1 &&
+               SSL_CTX_use_PrivateKey_file(context, options->tls_key_file, SSL_FILETYPE_PEM) == 1;
     }
     return good;
 }
@@ -333,8 +342,8 @@ static rr_status secure(greeting *g)
     bool named;
 
     ERR_clear_error();
-    if (context == NULL || SSL_CTX_set_min_proto_version(context, TLS1_2_VERSION) != 1
-        || !load_files(context, &g->nats->options)) {
+    if (context == NULL || SSL_CTX_set_min_proto_version(context, TLS1_2_VERSION) != 1 ||
+        !load_files(context, &g->nats->options)) {
         SSL_CTX_free(context);
         return fail(g, "TLS", tls_words());
     }
@@ -474,7 +483,8 @@ static rr_status introduce(greeting *g)
     say_field(g, "name", g->nats->options.name == NULL ? "result-reconciler" : g->nats->options.name);
     status = say_who(g);
     say_text(g, "}\r\nPING\r\n");
-    return status == RR_OK && g->line_len >= CONNECT_MAX ? fail(g, "log in", "who we are is too long to be said") : status;
+    return status == RR_OK && g->line_len >= CONNECT_MAX ? fail(g, "log in", "who we are is too long to be said")
+                                                         : status;
 }
 
 /* Where it cannot be sent the server has gone, and may have said why: that is heard next. */
@@ -542,8 +552,8 @@ static bool wants_tls(const greeting *g)
 {
     static const char required[] = "\"tls_required\":true";
 
-    return strncmp(g->url, "tls://", strlen("tls://")) == 0 || rr_nats_is_secure(&g->nats->options)
-           || memmem(g->info.data, g->info.len, required, sizeof required - 1) != NULL;
+    return strncmp(g->url, "tls://", strlen("tls://")) == 0 || rr_nats_is_secure(&g->nats->options) ||
+           memmem(g->info.data, g->info.len, required, sizeof required - 1) != NULL;
 }
 
 /* What came in the open before TLS is of no account, but for a server that tells why it does not take us. */

@@ -55,9 +55,9 @@ static rr_nats_op read_message(rr_slice bytes, rr_slice line, bool headed, rr_na
     uint64_t total = 0, head = 0;
     const char *body = bytes.data + parsed->used;
 
-    if ((count != plain && count != plain + 1) || !read_number(fields[2], UINT64_MAX, &parsed->sid)
-        || !read_number(fields[count - 1], RR_NATS_MESSAGE_MAX, &total)
-        || (headed && !read_number(fields[count - 2], total, &head))) {
+    if ((count != plain && count != plain + 1) || !read_number(fields[2], UINT64_MAX, &parsed->sid) ||
+        !read_number(fields[count - 1], RR_NATS_MESSAGE_MAX, &total) ||
+        (headed && !read_number(fields[count - 2], total, &head))) {
         return RR_NATS_BROKEN;
     }
     parsed->used += total + 2;

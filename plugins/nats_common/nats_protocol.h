@@ -11,7 +11,7 @@
 #include <stdint.h>
 
 enum {
-    RR_NATS_LINE_MAX = 128 * 1024,             /* INFO of a large cluster is a long one */
+    RR_NATS_LINE_MAX = 128 * 1024,         /* INFO of a large cluster is a long one */
     RR_NATS_MESSAGE_MAX = 64 * 1024 * 1024 /* headers and payload: the most that a server can be told to allow */
 };
 
@@ -27,11 +27,11 @@ typedef enum rr_nats_op {
 } rr_nats_op;
 
 typedef struct rr_nats_parsed {
-    size_t used;              /* bytes of the operation; with MORE how many it has, 0: not known yet */
-    uint64_t sid;             /* of a message: number of the subscription */
-    rr_slice subject, reply;  /* of a message; reply may be empty */
-    rr_slice headers;         /* of a message, with the line before them; may be empty */
-    rr_slice payload;         /* of a message; of INFO its JSON, of ERROR its text */
+    size_t used;             /* bytes of the operation; with MORE how many it has, 0: not known yet */
+    uint64_t sid;            /* of a message: number of the subscription */
+    rr_slice subject, reply; /* of a message; reply may be empty */
+    rr_slice headers;        /* of a message, with the line before them; may be empty */
+    rr_slice payload;        /* of a message; of INFO its JSON, of ERROR its text */
 } rr_nats_parsed;
 
 rr_nats_op rr_nats_parse(rr_slice bytes, rr_nats_parsed *parsed);

@@ -26,9 +26,9 @@ static int64_t wanted_pending(const rr_source *source)
 
 rr_status rr_js_within(const rr_source *source, rr_error *error)
 {
-    return error == NULL ? RR_INTERNAL
-                         : rr_error_within(error, "consumer %s of stream %s", source->options.consumer,
-                                           source->options.stream);
+    return error == NULL
+               ? RR_INTERNAL
+               : rr_error_within(error, "consumer %s of stream %s", source->options.consumer, source->options.stream);
 }
 
 rr_status rr_js_gone(rr_source *source, const char *why, rr_error *error)
@@ -69,12 +69,14 @@ rr_status rr_js_consumer_info(rr_source *source, int wait_ms, jsConsumerInfo **i
     }
     *info = NULL;
     if (code == JSStreamNotFoundErr) {
-        return rr_js_missing(source, "the stream is gone; its messages are lost to us, and a new one of that name would "
-                          "count from 1 again: start anew on purpose, with another consumer", error);
+        return rr_js_missing(source,
+                             "the stream is gone; its messages are lost to us, and a new one of that name would "
+                             "count from 1 again: start anew on purpose, with another consumer",
+                             error);
     }
     if (status == NATS_NOT_FOUND || code == JSConsumerNotFoundErr) {
-        return rr_js_missing(source, "the consumer is gone, and with it what was acknowledged; make it again on purpose",
-                             error);
+        return rr_js_missing(
+            source, "the consumer is gone, and with it what was acknowledged; make it again on purpose", error);
     }
     source->missing_from_ms = 0; /* no answer is none that says so */
     return rr_nats_js_fail(source->nats, status, (int)code, "ask for the consumer", error);
@@ -82,16 +84,17 @@ rr_status rr_js_consumer_info(rr_source *source, int wait_ms, jsConsumerInfo **i
 
 /* --- an existing one --- */
 
-static rr_status refuse(const rr_source *source, rr_error *error, const char *what, const char *is,
-                        const char *wanted)
+static rr_status refuse(const rr_source *source, rr_error *error, const char *what, const char *is, const char *wanted)
 {
-    rr_fail(error, RR_CONFIG, "%s is %s, but %s; change the configuration or the consumer (nats consumer edit, or make "
-            "another one)", what, is, wanted);
+    rr_fail(error, RR_CONFIG,
+            "%s is %s, but %s; change the configuration or the consumer (nats consumer edit, or make "
+            "another one)",
+            what, is, wanted);
     return rr_js_within(source, error);
 }
 
-static rr_status refuse_number(const rr_source *source, rr_error *error, const char *what, int64_t is,
-                               const char *unit, const char *wanted)
+static rr_status refuse_number(const rr_source *source, rr_error *error, const char *what, int64_t is, const char *unit,
+                               const char *wanted)
 {
     char text[64];
 
@@ -123,7 +126,8 @@ static rr_status check_manner(const rr_source *source, const jsConsumerConfig *c
         return refuse(source, error, "headers_only", "true", "the payload is needed");
     }
     if (config->MemoryStorage) {
-        return refuse(source, error, "its state", "kept in memory", "what was acknowledged must survive a restart of "
+        return refuse(source, error, "its state", "kept in memory",
+                      "what was acknowledged must survive a restart of "
                       "the server");
     }
     return RR_OK;
@@ -187,11 +191,12 @@ static rr_status say_missing(const rr_source *source, rr_error *error)
     char start[32];
 
     print_start(options, start, sizeof start);
-    rr_fail(error, RR_CONFIG, "there is no such consumer. Write `create: true` in its configuration, or make it: nats "
+    rr_fail(error, RR_CONFIG,
+            "there is no such consumer. Write `create: true` in its configuration, or make it: nats "
             "consumer add %s %s --pull --deliver=%s --ack=%s --wait=%ds --max-deliver=-1 --max-pending=%lld "
-            "--replay=instant --filter='%s'", options->stream, options->consumer, start,
-            ack_word(wanted_ack(source)), options->ack_wait_s, (long long)wanted_pending(source),
-            options->filter == NULL ? "" : options->filter);
+            "--replay=instant --filter='%s'",
+            options->stream, options->consumer, start, ack_word(wanted_ack(source)), options->ack_wait_s,
+            (long long)wanted_pending(source), options->filter == NULL ? "" : options->filter);
     return rr_js_within(source, error);
 }
 
@@ -238,8 +243,10 @@ static rr_status look_at_stream(rr_source *source, rr_error *error)
     int64_t per_subject;
 
     if (status == NATS_NOT_FOUND || code == JSStreamNotFoundErr) {
-        return rr_fail(error, RR_CONFIG, "there is no stream %s on %s; make it (`reconciler streams --config FILE "
-                       "--create`, or nats stream add %s), or correct `stream`", name, source->nats->place, name);
+        return rr_fail(error, RR_CONFIG,
+                       "there is no stream %s on %s; make it (`reconciler streams --config FILE "
+                       "--create`, or nats stream add %s), or correct `stream`",
+                       name, source->nats->place, name);
     }
     if (status != NATS_OK) {
         return rr_nats_js_fail(source->nats, status, (int)code, "ask for the stream", error);
@@ -248,14 +255,18 @@ static rr_status look_at_stream(rr_source *source, rr_error *error)
     per_subject = info->Config->MaxMsgsPerSubject;
     jsStreamInfo_Destroy(info);
     if (source->work_queue && source->options.ack == RR_ACK_ALL) {
-        return rr_fail(error, RR_CONFIG, "stream %s has work queue retention, and there the server allows only "
-                       "explicit acknowledgement: write `ack: explicit`", name);
+        return rr_fail(error, RR_CONFIG,
+                       "stream %s has work queue retention, and there the server allows only "
+                       "explicit acknowledgement: write `ack: explicit`",
+                       name);
     }
     /* The server takes the removal of a message that waits for its acknowledgement as one, and that covers all before. */
     if (per_subject > 0 && source->options.ack == RR_ACK_ALL) {
-        return rr_fail(error, RR_CONFIG, "stream %s keeps %lld messages a subject (max_msgs_per_subject): the server "
+        return rr_fail(error, RR_CONFIG,
+                       "stream %s keeps %lld messages a subject (max_msgs_per_subject): the server "
                        "removes older ones out of order, and under `ack: all` each removal acknowledges everything "
-                       "before it; write `ack: explicit`", name, (long long)per_subject);
+                       "before it; write `ack: explicit`",
+                       name, (long long)per_subject);
     }
     return RR_OK;
 }

@@ -123,7 +123,8 @@ static size_t size_of(rr_publication *item)
     size_t size = item->payload.len;
 
     if (item->header_count > 0 || item->once || item->cut_from > 0) {
-        size += HEADER_LINE + (item->once ? sizeof once_header + 4 : 0) + (item->cut_from > 0 ? cut_header_size(item) : 0);
+        size +=
+            HEADER_LINE + (item->once ? sizeof once_header + 4 : 0) + (item->cut_from > 0 ? cut_header_size(item) : 0);
     }
     for (size_t i = 0; i < item->header_count; i++) {
         const rr_header *header = &item->headers[i];
@@ -204,8 +205,9 @@ static rr_status check_item(rr_source *source, rr_publication *item, char *subje
         return item->error.status;
     }
     if (size > (size_t)most && !cut_for_server(item, (size_t)most, &size)) {
-        return rr_fail(&item->error, RR_INPUT, "subject %s: %zu bytes with headers, but the server takes at most %" PRId64
-                       " (max_payload)", subject, size, most);
+        return rr_fail(&item->error, RR_INPUT,
+                       "subject %s: %zu bytes with headers, but the server takes at most %" PRId64 " (max_payload)",
+                       subject, size, most);
     }
     return RR_OK;
 }
@@ -241,8 +243,10 @@ static bool send_item(rr_source *source, rr_publication *item, uint64_t number)
 
 static void say_unbound(rr_publication *item)
 {
-    rr_fail(&item->error, RR_CONFIG, "subject %.*s: no stream keeps it; bind it to one (nats stream add, or edit its "
-            "subjects)", (int)item->subject.len, item->subject.data);
+    rr_fail(&item->error, RR_CONFIG,
+            "subject %.*s: no stream keeps it; bind it to one (nats stream add, or edit its "
+            "subjects)",
+            (int)item->subject.len, item->subject.data);
 }
 
 static void take_confirmation(rr_publication *item, natsMsg *message)
@@ -256,8 +260,9 @@ static void take_confirmation(rr_publication *item, natsMsg *message)
         item->error = (rr_error){0};
     } else if (after_name(json, "error") != NULL) {
         rr_js_json_text(json, "description", why, sizeof why);
-        rr_fail(&item->error, RR_REFUSED_BY_SERVER, "subject %.*s: %s (JetStream error %" PRIu64 "); %zu bytes of payload",
-                (int)item->subject.len, item->subject.data, why, code, item->payload.len);
+        rr_fail(&item->error, RR_REFUSED_BY_SERVER,
+                "subject %.*s: %s (JetStream error %" PRIu64 "); %zu bytes of payload", (int)item->subject.len,
+                item->subject.data, why, code, item->payload.len);
     } else if (after_name(json, "seq") == NULL) {
         rr_fail(&item->error, RR_CONFIG, "subject %.*s: answered by something that is not a stream",
                 (int)item->subject.len, item->subject.data);
@@ -347,8 +352,7 @@ static rr_status prepare(rr_source *source, rr_error *error)
     if (source->nats == NULL || !rr_nats_connected(source->nats)) {
         return rr_js_unavailable(source, error);
     }
-    return source->answers != NULL ? RR_OK
-                                   : rr_js_subscribe(source, &source->answers, source->answers_inbox, error);
+    return source->answers != NULL ? RR_OK : rr_js_subscribe(source, &source->answers, source->answers_inbox, error);
 }
 
 rr_status rr_js_publish(rr_source *source, rr_publication *publications, size_t count, rr_error *error)

@@ -15,13 +15,13 @@
 #include <time.h>
 
 enum {
-    SLICE_MS = 50,     /* how often a wait looks at the connection */
+    SLICE_MS = 50, /* how often a wait looks at the connection */
     NAP_MS = 10,
     SILENT_MS = 2 * RR_JS_HEARTBEAT_MS + 500, /* two heartbeats missed */
-    DEAF_MS = 2 * RR_JS_EXPIRES_MS, /* silent for so long: say that it cannot be reached */
-    PAUSE_MS = 250,    /* before a new pull, after the server turned one away; between two attempts to bind */
+    DEAF_MS = 2 * RR_JS_EXPIRES_MS,           /* silent for so long: say that it cannot be reached */
+    PAUSE_MS = 250, /* before a new pull, after the server turned one away; between two attempts to bind */
     REVIVE_MS = 1000,
-    ASK_MIN_MS = 250,  /* the first wait for an answer about the consumer */
+    ASK_MIN_MS = 250, /* the first wait for an answer about the consumer */
     FORGIVE_MS = RR_JS_EXPIRES_MS + 1500,
     OWED_BYTES = 48 * 1024 * 1024,
     FIRST_BYTES = 1024 * 1024,
@@ -33,7 +33,8 @@ enum {
 
 static const char second_reader[] =
     "somebody else reads this consumer too: a delivery went elsewhere. Under `ack: all` an acknowledgement covers "
-    "everything before it, also what the other reader has not done yet, so there may be one reader only. Stop the other "
+    "everything before it, also what the other reader has not done yet, so there may be one reader only. Stop the "
+    "other "
     "one, or write `ack: explicit`";
 
 static int64_t least(int64_t a, int64_t b)
@@ -168,8 +169,8 @@ static rr_status wait_connected(rr_source *source, int64_t deadline_ms, rr_error
         if (source->nats == NULL || rr_nats_gave_up(source->nats)) {
             revive(source);
         }
-        if (source->nats != NULL && rr_nats_connected(source->nats)
-            && (rr_js_in_step(source) || rr_nats_now_ms() >= source->rebind_at_ms)) {
+        if (source->nats != NULL && rr_nats_connected(source->nats) &&
+            (rr_js_in_step(source) || rr_nats_now_ms() >= source->rebind_at_ms)) {
             return RR_OK;
         }
         if (rr_nats_now_ms() >= deadline_ms) {
@@ -185,8 +186,7 @@ static rr_status settle_again(rr_source *source, int64_t deadline_ms, rr_error *
     jsConsumerInfo *info = NULL;
     rr_status status;
 
-    if (source->acks.debt == 0 || rr_nats_now_ms() < source->settled_ms + RESETTLE_MS
-        || source->feed.count > 0) {
+    if (source->acks.debt == 0 || rr_nats_now_ms() < source->settled_ms + RESETTLE_MS || source->feed.count > 0) {
         return RR_OK;
     }
     status = ask_in_time(source, deadline_ms, &info, error);
@@ -203,7 +203,8 @@ static void look_at_complaint(rr_source *source)
     char text[2 * sizeof source->feed.why];
 
     if (strstr(source->feed.why, "Permissions Violation") != NULL) {
-        snprintf(text, sizeof text, "%s: %s; the user's permissions must allow it", source->nats->place, source->feed.why);
+        snprintf(text, sizeof text, "%s: %s; the user's permissions must allow it", source->nats->place,
+                 source->feed.why);
         rr_js_gone(source, text, NULL);
     }
 }
@@ -252,10 +253,10 @@ static void send_pull(rr_source *source, size_t batch)
     char reply[160], request[128];
     int inbox = snprintf(reply, sizeof reply, "%s.%llu", source->inbox, (unsigned long long)source->pull_number), len;
 
-    len = snprintf(request, sizeof request, "{\"batch\":%zu,\"expires\":%lld,\"idle_heartbeat\":%lld}",
-                   batch, RR_JS_EXPIRES_MS * 1000000LL, RR_JS_HEARTBEAT_MS * 1000000LL);
+    len = snprintf(request, sizeof request, "{\"batch\":%zu,\"expires\":%lld,\"idle_heartbeat\":%lld}", batch,
+                   RR_JS_EXPIRES_MS * 1000000LL, RR_JS_HEARTBEAT_MS * 1000000LL);
     rr_nats_client_publish(&source->feed, rr_slice_of(source->pull_subject), (rr_slice){reply, (size_t)inbox},
-                    (rr_slice){request, (size_t)len});
+                           (rr_slice){request, (size_t)len});
 }
 
 /* As many pulls outstanding as the options say. */
@@ -263,8 +264,8 @@ static void top_up(rr_source *source)
 {
     size_t most = most_owed(source), batch = most / source->options.pulls;
 
-    if (!source->bound || source->failed.status != RR_OK || rr_nats_now_ms() < source->pause_to_ms
-        || !source->feed.open) {
+    if (!source->bound || source->failed.status != RR_OK || rr_nats_now_ms() < source->pause_to_ms ||
+        !source->feed.open) {
         return;
     }
     batch = batch == 0 ? 1 : batch;
@@ -315,21 +316,26 @@ static void turned_away(rr_source *source)
     source->pause_to_ms = rr_nats_now_ms() + PAUSE_MS;
 }
 
-static rr_status take_conflict(rr_source *source, const rr_nats_client_message *message, uint64_t number, rr_error *error)
+static rr_status take_conflict(rr_source *source, const rr_nats_client_message *message, uint64_t number,
+                               rr_error *error)
 {
     rr_slice text = rr_nats_status_text(message->headers);
     char why[128];
 
     snprintf(why, sizeof why, "%.*s", (int)text.len, text.data == NULL ? "" : text.data);
     if (strcasecmp(why, "Consumer Deleted") == 0) {
-        return rr_js_gone(source, "the consumer is gone, and with it what was acknowledged: somebody deleted it; make "
-                          "it again on purpose", error);
+        return rr_js_gone(source,
+                          "the consumer is gone, and with it what was acknowledged: somebody deleted it; make "
+                          "it again on purpose",
+                          error);
     }
     if (strncasecmp(why, "Exceeded MaxRequest", strlen("Exceeded MaxRequest")) == 0) {
         char full[256];
 
-        snprintf(full, sizeof full, "the consumer does not allow our pulls: %s; its limit must hold a batch of %zu and an "
-                 "expiry of 5 s", why, source->options.batch);
+        snprintf(full, sizeof full,
+                 "the consumer does not allow our pulls: %s; its limit must hold a batch of %zu and an "
+                 "expiry of 5 s",
+                 why, source->options.batch);
         return rr_js_gone(source, full, error);
     }
     turned_away(source);
@@ -348,9 +354,11 @@ static rr_status take_answer(rr_source *source, const rr_nats_client_message *me
     uint64_t code = rr_js_json_number(message->payload, "err_code");
 
     if (code == JSConsumerNotFoundErr || code == JSStreamNotFoundErr) {
-        return rr_js_missing(source, code == JSStreamNotFoundErr ? "the stream is gone, and the consumer with it"
-                                                                 : "the consumer is gone, and with it what was "
-                                                                   "acknowledged; make it again on purpose", error);
+        return rr_js_missing(source,
+                             code == JSStreamNotFoundErr ? "the stream is gone, and the consumer with it"
+                                                         : "the consumer is gone, and with it what was "
+                                                           "acknowledged; make it again on purpose",
+                             error);
     }
     source->missing_from_ms = 0;
     return RR_OK;
@@ -364,16 +372,11 @@ static rr_status take_status(rr_source *source, const rr_nats_client_message *me
                           : number_of((rr_slice){message->subject.data + inbox, message->subject.len - inbox});
 
     switch (rr_nats_status_of(message->headers)) {
-    case 0:
-        return take_answer(source, message, error);
-    case 100: /* heartbeat */
-        return RR_OK;
+    case 0: return take_answer(source, message, error);
+    case 100: /* heartbeat */ return RR_OK;
     case 404:
-    case 408:
-        end_pull(source, message, number);
-        return RR_OK;
-    case 409:
-        return take_conflict(source, message, number, error);
+    case 408: end_pull(source, message, number); return RR_OK;
+    case 409: return take_conflict(source, message, number, error);
     default: /* 400, NO_RESPONDERS (no JetStream, or not yet) and what may yet be invented: must not become a busy loop */
         turned_away(source);
         void_pulls(source);
@@ -439,17 +442,14 @@ static rr_status count_in(rr_source *source, const rr_reply *reply, rr_slice hea
         }
         source->bound = false;
         return RR_OK;
-    case RR_ACKS_BACK:
-        source->bound = false;
-        return RR_OK;
-    default:
-        source->bound = false;
-        return rr_fail(error, RR_MEMORY, "no memory to count deliveries");
+    case RR_ACKS_BACK: source->bound = false; return RR_OK;
+    default: source->bound = false; return rr_fail(error, RR_MEMORY, "no memory to count deliveries");
     }
 }
 
 /* One message from the inbox; *got says whether it is a delivery that is now the caller's. */
-static rr_status take(rr_source *source, const rr_nats_client_message *message, rr_delivery *delivery, bool *got, rr_error *error)
+static rr_status take(rr_source *source, const rr_nats_client_message *message, rr_delivery *delivery, bool *got,
+                      rr_error *error)
 {
     rr_status status = RR_OK;
     rr_slice head;

@@ -19,7 +19,7 @@ typedef struct reading {
     bool (*each)(void *context, const rr_delivery *delivery);
     void *context;
     bool ended;
-    bool enough; /* no more is wanted, whatever there is */
+    bool enough;   /* no more is wanted, whatever there is */
     uint64_t next; /* nothing below it is to come any more */
     char subject[2 * RR_JS_NAME_MAX + 64], inbox[128];
     natsSubscription *sub;
@@ -29,8 +29,8 @@ static void hand_over(reading *run, rr_delivery *delivery, uint64_t pending)
 {
     delivery->handle = NULL;
     run->next = delivery->stream_sequence + 1;
-    run->enough = delivery->stream_sequence > run->to || !run->each(run->context, delivery)
-                  || delivery->stream_sequence == run->to;
+    run->enough = delivery->stream_sequence > run->to || !run->each(run->context, delivery) ||
+                  delivery->stream_sequence == run->to;
     run->ended = run->enough || pending == 0;
 }
 
@@ -61,8 +61,8 @@ static rr_status read_round(reading *run, rr_error *error)
             return rr_nats_fail(run->source->nats, status, "read again", error);
         }
         more = rr_js_delivery(&(rr_nats_client_message){.subject = rr_slice_of(natsMsg_GetSubject(message)),
-                                                 .reply = rr_slice_of(natsMsg_GetReply(message)),
-                                                 .payload = rr_js_data(message)},
+                                                        .reply = rr_slice_of(natsMsg_GetReply(message)),
+                                                        .payload = rr_js_data(message)},
                               &reply, NULL, &delivery);
         if (more) {
             got++;
@@ -105,7 +105,8 @@ static rr_status confirm_end(reading *run, rr_error *error)
     snprintf(subject, sizeof subject, "$JS.API.STREAM.MSG.GET.%s", source->options.stream);
     snprintf(request, sizeof request, "{\"seq\":%" PRIu64 ",\"next_by_subj\":\"%s\"}", run->next, filter);
     free(filter);
-    status = natsConnection_RequestString(&answer, source->nats->connection, subject, request, source->options.timeout_ms);
+    status =
+        natsConnection_RequestString(&answer, source->nats->connection, subject, request, source->options.timeout_ms);
     if (status != NATS_OK) {
         return rr_nats_fail(source->nats, status, "ask for the end of the stream", error);
     }
@@ -114,8 +115,10 @@ static rr_status confirm_end(reading *run, rr_error *error)
     none = rr_js_json_number(json, "err_code") == JSNoMessageFoundErr;
     natsMsg_Destroy(answer);
     return none || found > run->to ? RR_OK
-                                   : rr_fail(error, RR_UNAVAILABLE, "stream %s: one of its servers does not have all of it yet; "
-                                             "asking again", source->options.stream);
+                                   : rr_fail(error, RR_UNAVAILABLE,
+                                             "stream %s: one of its servers does not have all of it yet; "
+                                             "asking again",
+                                             source->options.stream);
 }
 
 static rr_status read_by_consumer(reading *run, rr_error *error)
@@ -194,8 +197,11 @@ static rr_status read_one(reading *run, uint64_t sequence, rr_error *error)
     }
     if (source->filter[0] == '\0' || passes(source->filter, natsMsg_GetSubject(message))) {
         rr_delivery delivery = {
-            .subject = rr_slice_of(natsMsg_GetSubject(message)), .payload = rr_js_data(message),
-            .stream_sequence = sequence, .times_delivered = 1, .stored_at_us = natsMsg_GetTime(message) / 1000,
+            .subject = rr_slice_of(natsMsg_GetSubject(message)),
+            .payload = rr_js_data(message),
+            .stream_sequence = sequence,
+            .times_delivered = 1,
+            .stored_at_us = natsMsg_GetTime(message) / 1000,
         };
 
         hand_over(run, &delivery, 1);
@@ -228,7 +234,10 @@ static rr_status read_one_by_one(reading *run, rr_error *error)
 rr_status rr_js_replay(rr_source *source, uint64_t from, uint64_t to, bool (*each)(void *, const rr_delivery *),
                        void *context, rr_error *error)
 {
-    reading run = {.source = source, .from = from == 0 ? 1 : from, .to = to == 0 ? UINT64_MAX : to, .each = each,
+    reading run = {.source = source,
+                   .from = from == 0 ? 1 : from,
+                   .to = to == 0 ? UINT64_MAX : to,
+                   .each = each,
                    .context = context};
 
     run.next = run.from;

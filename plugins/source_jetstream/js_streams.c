@@ -4,8 +4,7 @@
 
 #include <stdlib.h>
 
-static rr_status make(rr_source *source, const char *name, const char *const *subjects, size_t count,
-                      rr_error *error)
+static rr_status make(rr_source *source, const char *name, const char *const *subjects, size_t count, rr_error *error)
 {
     jsStreamConfig config;
     jsErrCode code = 0;
@@ -16,8 +15,7 @@ static rr_status make(rr_source *source, const char *name, const char *const *su
     config.Subjects = (const char **)subjects;
     config.SubjectsLen = (int)count;
     status = js_AddStream(NULL, source->js, &config, NULL, &code);
-    return status == NATS_OK ? RR_OK
-                             : rr_nats_js_fail(source->nats, status, (int)code, "make the stream", error);
+    return status == NATS_OK ? RR_OK : rr_nats_js_fail(source->nats, status, (int)code, "make the stream", error);
 }
 
 rr_status rr_js_make_stream(const rr_source_options *options, const char *name, const char *const *subjects,

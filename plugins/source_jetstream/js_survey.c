@@ -28,8 +28,7 @@ static void take_config(const jsStreamConfig *config, rr_stream_survey *survey)
     unsigned retention = (unsigned)config->Retention;
 
     snprintf(survey->name, sizeof survey->name, "%s", config->Name);
-    snprintf(survey->storage, sizeof survey->storage, "%s",
-             config->Storage == js_MemoryStorage ? "memory" : "file");
+    snprintf(survey->storage, sizeof survey->storage, "%s", config->Storage == js_MemoryStorage ? "memory" : "file");
     snprintf(survey->retention, sizeof survey->retention, "%s", retention < 3 ? retentions[retention] : "");
     snprintf(survey->discard, sizeof survey->discard, "%s", config->Discard == js_DiscardNew ? "new" : "old");
     survey->discard_new_per_subject = rr_known_of(config->DiscardNewPerSubject);
@@ -68,12 +67,10 @@ static void hide(rr_source_survey *survey, const char *what, const char *name, c
 {
     size_t len = strlen(survey->hidden);
 
-    snprintf(survey->hidden + len, sizeof survey->hidden - len, "%s%s %s: %s", len == 0 ? "" : "; ", what,
-             name, why);
+    snprintf(survey->hidden + len, sizeof survey->hidden - len, "%s%s %s: %s", len == 0 ? "" : "; ", what, name, why);
 }
 
-static void ask_stream(rr_source *source, const char *name, rr_stream_survey *stream,
-                       rr_source_survey *survey)
+static void ask_stream(rr_source *source, const char *name, rr_stream_survey *stream, rr_source_survey *survey)
 {
     jsStreamInfo *info = NULL;
     jsErrCode code = 0;
@@ -111,8 +108,7 @@ static void take_consumer(const jsConsumerConfig *config, rr_consumer_survey *su
     survey->there = RR_YES;
     snprintf(survey->ack, sizeof survey->ack, "%s", ack_word(config->AckPolicy));
     snprintf(survey->deliver, sizeof survey->deliver, "%s", deliver_word(config->DeliverPolicy));
-    snprintf(survey->filter, sizeof survey->filter, "%s",
-             config->FilterSubject == NULL ? "" : config->FilterSubject);
+    snprintf(survey->filter, sizeof survey->filter, "%s", config->FilterSubject == NULL ? "" : config->FilterSubject);
     survey->ack_wait_ms = config->AckWait / NS_PER_MS;
     survey->max_deliver = bound_of(config->MaxDeliver);
     survey->max_ack_pending = bound_of(config->MaxAckPending);
@@ -176,8 +172,7 @@ rr_status rr_js_survey(const rr_source_options *options, rr_slice dead_letter, r
     rr_status status;
 
     *survey = (rr_source_survey){.max_payload = RR_NOT_TOLD};
-    survey->consumer.ack_wait_ms = survey->consumer.max_deliver = survey->consumer.max_ack_pending =
-        RR_NOT_TOLD;
+    survey->consumer.ack_wait_ms = survey->consumer.max_deliver = survey->consumer.max_ack_pending = RR_NOT_TOLD;
     forget_numbers(&survey->stream);
     forget_numbers(&survey->dead_letters);
     status = rr_js_open_unbound(options, &source, error);

@@ -11,9 +11,15 @@ rr_status rr_js_connect(rr_source *source, rr_error *error)
 {
     const rr_source_options *from = &source->options;
     rr_nats_options options = {
-        .url = from->url, .user = from->user, .password = from->password, .token = from->token,
-        .credentials_file = from->credentials_file, .nkey_seed_file = from->nkey_seed_file,
-        .tls_ca_file = from->tls_ca_file, .tls_cert_file = from->tls_cert_file, .tls_key_file = from->tls_key_file,
+        .url = from->url,
+        .user = from->user,
+        .password = from->password,
+        .token = from->token,
+        .credentials_file = from->credentials_file,
+        .nkey_seed_file = from->nkey_seed_file,
+        .tls_ca_file = from->tls_ca_file,
+        .tls_cert_file = from->tls_cert_file,
+        .tls_key_file = from->tls_key_file,
         .timeout_ms = from->timeout_ms,
     };
     jsOptions js;
@@ -66,8 +72,8 @@ rr_status rr_js_unavailable(const rr_source *source, rr_error *error)
 
 static bool good_name(const char *name)
 {
-    return name != NULL && name[0] != '\0' && strlen(name) <= RR_JS_NAME_MAX
-           && strpbrk(name, ".*> \t\r\n/\\\"") == NULL;
+    return name != NULL && name[0] != '\0' && strlen(name) <= RR_JS_NAME_MAX &&
+           strpbrk(name, ".*> \t\r\n/\\\"") == NULL;
 }
 
 static rr_status check_options(const rr_source_options *options, rr_error *error)
@@ -210,7 +216,8 @@ static rr_status js_ack(rr_source *source, const rr_delivery *deliveries, size_t
 static rr_status js_progress(rr_source *source, const rr_delivery *deliveries, size_t count, rr_error *error)
 {
     answer_all(source, deliveries, count, RR_SLICE("+WPI"));
-    rr_nats_client_receive(&source->feed); /* nobody else does while the caller waits, and the server gives up on who does not */
+    rr_nats_client_receive(
+        &source->feed); /* nobody else does while the caller waits, and the server gives up on who does not */
     return sent(source, error);
 }
 
@@ -275,8 +282,8 @@ rr_status rr_js_flush(rr_source *source, int timeout_ms, rr_error *error)
     if (rr_nats_client_flush(&source->feed, timeout_ms > 0 ? timeout_ms : 1)) {
         return RR_OK;
     }
-    return source->feed.open ? rr_fail(error, RR_UNAVAILABLE, "%s: not everything was sent within %d ms", source->nats->place,
-                                       timeout_ms)
+    return source->feed.open ? rr_fail(error, RR_UNAVAILABLE, "%s: not everything was sent within %d ms",
+                                       source->nats->place, timeout_ms)
                              : rr_js_unavailable(source, error);
 }
 
@@ -340,9 +347,8 @@ static rr_status js_info(rr_source *source, rr_source_info *info, rr_error *erro
     }
     status = js_GetStreamInfo(&stream, source->js, source->options.stream, NULL, &code);
     if (status != NATS_OK) {
-        return status == NATS_NOT_FOUND
-                   ? rr_js_missing(source, "the stream is gone", error)
-                   : rr_nats_js_fail(source->nats, status, (int)code, "ask for the stream", error);
+        return status == NATS_NOT_FOUND ? rr_js_missing(source, "the stream is gone", error)
+                                        : rr_nats_js_fail(source->nats, status, (int)code, "ask for the stream", error);
     }
     copy_stream(info, stream);
     jsStreamInfo_Destroy(stream);

@@ -16,13 +16,7 @@
 
 typedef struct rr_table rr_table;
 
-typedef enum rr_entry_type {
-    RR_ENTRY_NONE,
-    RR_ENTRY_VALUE,
-    RR_ENTRY_PARTS,
-    RR_ENTRY_OPEN,
-    RR_ENTRY_LOG
-} rr_entry_type;
+typedef enum rr_entry_type { RR_ENTRY_NONE, RR_ENTRY_VALUE, RR_ENTRY_PARTS, RR_ENTRY_OPEN, RR_ENTRY_LOG } rr_entry_type;
 
 typedef struct rr_entry {
     rr_entry_type type;
@@ -60,8 +54,7 @@ void rr_entry_write(rr_entry *entry, rr_slice value);
 /* The value; empty where there is none. */
 static inline rr_slice rr_entry_value(const rr_entry *entry)
 {
-    return entry == NULL || entry->type != RR_ENTRY_VALUE ? (rr_slice){NULL, 0}
-                                                          : (rr_slice){entry->data, entry->len};
+    return entry == NULL || entry->type != RR_ENTRY_VALUE ? (rr_slice){NULL, 0} : (rr_slice){entry->data, entry->len};
 }
 
 static inline rr_slice rr_entry_name(const rr_entry *entry)

@@ -18,8 +18,7 @@ struct rr_store {
     size_t log_max;
 };
 
-static rr_status memory_open(const char *url, const rr_store_options *options, rr_store **store,
-                             rr_error *error)
+static rr_status memory_open(const char *url, const rr_store_options *options, rr_store **store, rr_error *error)
 {
     rr_store *made;
 
@@ -79,8 +78,8 @@ static rr_status misplaced(rr_error *error, rr_slice key, const rr_entry *entry,
     static const char *const words[] = {"nothing", "string", "hash", "sorted set", "stream"};
 
     return rr_fail(error, RR_REFUSED_BY_SERVER,
-                   "key %.*s: holds a %s, not a %s: something else is kept under this name", (int)key.len,
-                   key.data, words[entry->type], words[wanted]);
+                   "key %.*s: holds a %s, not a %s: something else is kept under this name", (int)key.len, key.data,
+                   words[entry->type], words[wanted]);
 }
 
 static void clear(rr_error *error)
@@ -206,8 +205,7 @@ static bool read_one(const rr_store *store, rr_parts_read *read, rr_arena *arena
         misplaced(&read->error, read->key, unit, RR_ENTRY_VALUE);
         return true;
     }
-    if (read->token.len != RR_TOKEN_LEN ||
-        !rr_slice_equal(rr_value_token(rr_entry_value(unit)), read->token)) {
+    if (read->token.len != RR_TOKEN_LEN || !rr_slice_equal(rr_value_token(rr_entry_value(unit)), read->token)) {
         read->changed = true;
         return true;
     }
@@ -318,7 +316,8 @@ static bool claim_sides(rr_store *store, rr_swap *swap, touched *at, rr_arena *a
     }
     for (size_t i = 0; i < swap->side_count; i++) {
         at->sides[i] = claim(store, swap, swap->sides[i].key, RR_ENTRY_VALUE);
-        if (at->sides[i] == NULL || !enough(swap, rr_entry_room(store->table, at->sides[i], swap->sides[i].value.len))) {
+        if (at->sides[i] == NULL ||
+            !enough(swap, rr_entry_room(store->table, at->sides[i], swap->sides[i].value.len))) {
             return false;
         }
     }
@@ -348,8 +347,7 @@ static bool claim_log(rr_store *store, rr_swap *swap, touched *at, rr_arena *are
         at->log->log = rr_log_new(store->log_max);
     }
     at->entries = rr_arena_zero(arena, swap->entry_count * sizeof *at->entries);
-    if (!enough(swap, at->log->log != NULL && at->entries != NULL &&
-                          rr_log_reserve(at->log->log, swap->entry_count))) {
+    if (!enough(swap, at->log->log != NULL && at->entries != NULL && rr_log_reserve(at->log->log, swap->entry_count))) {
         return false;
     }
     for (size_t i = 0; i < swap->entry_count; i++) {
@@ -476,8 +474,7 @@ static void prepare(rr_swap *swaps, size_t count)
         swaps[i].current = (rr_slice){NULL, 0};
         if (flaw != NULL) {
             swaps[i].answer = RR_SWAP_FAILED;
-            rr_fail(&swaps[i].error, RR_INTERNAL, "key %.*s: %s", (int)swaps[i].key.len, swaps[i].key.data,
-                    flaw);
+            rr_fail(&swaps[i].error, RR_INTERNAL, "key %.*s: %s", (int)swaps[i].key.len, swaps[i].key.data, flaw);
         }
     }
 }
@@ -524,9 +521,8 @@ static bool hand_out(rr_log_item *item, rr_arena *arena, rr_log_entry *entry)
            copy_to(arena, (rr_slice){item->bytes, item->len}, &entry->bytes);
 }
 
-static rr_status memory_log_read(rr_store *store, rr_slice log_key, const char *drainer, int idle_ms,
-                                 size_t most, rr_arena *arena, rr_log_entry **entries, size_t *count,
-                                 rr_error *error)
+static rr_status memory_log_read(rr_store *store, rr_slice log_key, const char *drainer, int idle_ms, size_t most,
+                                 rr_arena *arena, rr_log_entry **entries, size_t *count, rr_error *error)
 {
     rr_entry *entry = find(store->table, log_key);
     int64_t now = now_ms();
@@ -553,8 +549,7 @@ static rr_status memory_log_read(rr_store *store, rr_slice log_key, const char *
     return RR_OK;
 }
 
-static rr_status memory_log_done(rr_store *store, rr_slice log_key, const rr_slice *ids, size_t count,
-                                 rr_error *error)
+static rr_status memory_log_done(rr_store *store, rr_slice log_key, const rr_slice *ids, size_t count, rr_error *error)
 {
     rr_entry *entry = find(store->table, log_key);
 
@@ -572,8 +567,7 @@ static rr_status memory_log_done(rr_store *store, rr_slice log_key, const rr_sli
 
 /* ---- notes ---- */
 
-static rr_status memory_note_get(rr_store *store, rr_slice key, rr_arena *arena, rr_slice *value,
-                                 rr_error *error)
+static rr_status memory_note_get(rr_store *store, rr_slice key, rr_arena *arena, rr_slice *value, rr_error *error)
 {
     const rr_entry *entry = find(store->table, key);
 
@@ -584,8 +578,7 @@ static rr_status memory_note_get(rr_store *store, rr_slice key, rr_arena *arena,
     return copy_to(arena, rr_entry_value(entry), value) ? RR_OK : out_of_memory(error);
 }
 
-static rr_status memory_note_put(rr_store *store, rr_slice key, rr_slice value, int64_t ttl_ms,
-                                 rr_error *error)
+static rr_status memory_note_put(rr_store *store, rr_slice key, rr_slice value, int64_t ttl_ms, rr_error *error)
 {
     rr_entry *entry = add(store->table, key);
 
@@ -615,14 +608,12 @@ static rr_status memory_confirm(rr_store *store, rr_error *error)
 static rr_status memory_identity(rr_store *store, rr_store_identity *identity, rr_error *error)
 {
     (void)error;
-    snprintf(identity->incarnation, sizeof identity->incarnation, "memory/%016llx",
-             (unsigned long long)store->seed);
+    snprintf(identity->incarnation, sizeof identity->incarnation, "memory/%016llx", (unsigned long long)store->seed);
     return RR_OK;
 }
 
-static rr_status memory_note_set(rr_store *store, rr_slice key, rr_slice expected, rr_slice value,
-                                 int64_t ttl_ms, const rr_store_identity *incarnation, bool *done,
-                                 rr_error *error)
+static rr_status memory_note_set(rr_store *store, rr_slice key, rr_slice expected, rr_slice value, int64_t ttl_ms,
+                                 const rr_store_identity *incarnation, bool *done, rr_error *error)
 {
     const rr_entry *entry = find(store->table, key);
     rr_store_identity own;
@@ -647,8 +638,8 @@ static bool begins_with(const rr_entry *entry, rr_slice prefix)
     return entry->name_len >= prefix.len && (prefix.len == 0 || memcmp(entry->name, prefix.data, prefix.len) == 0);
 }
 
-static rr_status memory_scan(rr_store *store, rr_slice prefix, bool (*each)(void *context, rr_slice key),
-                             void *context, rr_error *error)
+static rr_status memory_scan(rr_store *store, rr_slice prefix, bool (*each)(void *context, rr_slice key), void *context,
+                             rr_error *error)
 {
     (void)error;
     for (size_t i = 0; i < rr_table_count(store->table); i++) {

@@ -29,8 +29,7 @@ bool rr_redis_confirm_init(rr_store *store, const rr_store_options *options)
     return good;
 }
 
-static rr_status take_confirmed(void *context, const rr_flight *flight, const redisReply *reply,
-                                rr_error *error)
+static rr_status take_confirmed(void *context, const rr_flight *flight, const redisReply *reply, rr_error *error)
 {
     rr_store *store = context;
 

@@ -9,8 +9,8 @@
 #include "redis_resp.h"
 
 enum {
-    RR_CALL_UNITS = 128, /* units of one call; fewer redis.call()s each, but others wait for the whole */
-    RR_CALL_KEYS = 256,  /* keys of one MGET: those of the next are found while these are read */
+    RR_CALL_UNITS = 128,        /* units of one call; fewer redis.call()s each, but others wait for the whole */
+    RR_CALL_KEYS = 256,         /* keys of one MGET: those of the next are found while these are read */
     RR_CALL_BYTES = 512 * 1024, /* a call ends behind the unit that reaches this */
     RR_ROUND_BYTES = 8 << 20,   /* calls that are asked at once */
     RR_ROUND_FLIGHTS = 1024
@@ -75,8 +75,7 @@ rr_status rr_store_ask(rr_store *store, size_t count, rr_call_put *put, rr_fligh
 rr_status rr_redis_swap(rr_store *store, rr_swap *swaps, size_t count, rr_arena *arena, rr_error *error);
 rr_status rr_redis_swap_ahead(rr_store *store, rr_swap *swaps, size_t count, rr_arena *arena, rr_error *error);
 rr_status rr_redis_swap_end(rr_store *store, rr_error *error);
-rr_status rr_redis_read_parts(rr_store *store, rr_parts_read *reads, size_t count, rr_arena *arena,
-                              rr_error *error);
+rr_status rr_redis_read_parts(rr_store *store, rr_parts_read *reads, size_t count, rr_arena *arena, rr_error *error);
 
 /* redis_confirm.c. False: memory ran out. */
 bool rr_redis_confirm_init(rr_store *store, const rr_store_options *options);

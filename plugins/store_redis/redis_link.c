@@ -125,9 +125,8 @@ static rr_status feed(rr_link *link, rr_error *error)
     if (errno == EAGAIN) {
         return wait_for_answers(link, error);
     }
-    return errno == EINTR
-               ? RR_OK
-               : rr_link_fail(link, RR_UNAVAILABLE, error, "the connection broke: %s", strerror(errno));
+    return errno == EINTR ? RR_OK
+                          : rr_link_fail(link, RR_UNAVAILABLE, error, "the connection broke: %s", strerror(errno));
 }
 
 /* The next reply, which lives until the one after it. */
@@ -139,8 +138,7 @@ static rr_status receive(rr_link *link, redisReply **reply, rr_error *error)
         rr_status status;
 
         if (redisReaderGetReply(link->context->reader, &got) != REDIS_OK) {
-            return rr_link_fail(link, RR_UNAVAILABLE, error,
-                                "the answer cannot be read (%s): is this a Redis server?",
+            return rr_link_fail(link, RR_UNAVAILABLE, error, "the answer cannot be read (%s): is this a Redis server?",
                                 link->context->reader->errstr);
         }
         if (got != NULL) {
@@ -224,8 +222,7 @@ static rr_status exchange(rr_link *link, redisReply **reply, rr_error *error)
     rr_link_go_on(link);
     status = rr_link_exchange(link, reply, error);
     if (status == RR_OK && (*reply)->type == REDIS_REPLY_ERROR) {
-        status =
-            rr_link_fail(link, may_pass(*reply) ? RR_UNAVAILABLE : RR_CONFIG, error, "%s", (*reply)->str);
+        status = rr_link_fail(link, may_pass(*reply) ? RR_UNAVAILABLE : RR_CONFIG, error, "%s", (*reply)->str);
         *reply = NULL;
     }
     return status;
@@ -299,13 +296,11 @@ static rr_status check_server(rr_link *link, rr_error *error)
                             "overwritten unseen, need 7.0 or newer",
                             version);
     }
-    status = status == RR_OK ? ask_info(link, "cluster", "cluster_enabled:", cluster, sizeof cluster, error)
-                             : status;
+    status = status == RR_OK ? ask_info(link, "cluster", "cluster_enabled:", cluster, sizeof cluster, error) : status;
     if (status == RR_OK && cluster[0] == '1') {
-        return rr_link_fail(
-            link, RR_CONFIG, error,
-            "this is a node of a cluster, where the cells of one call may be "
-            "on several nodes; use a server, or a master with replicas, without cluster mode");
+        return rr_link_fail(link, RR_CONFIG, error,
+                            "this is a node of a cluster, where the cells of one call may be "
+                            "on several nodes; use a server, or a master with replicas, without cluster mode");
     }
     return status;
 }
@@ -356,9 +351,8 @@ static rr_status connect_link(rr_link *link, rr_error *error)
 {
     struct timeval within = {.tv_sec = link->timeout_ms / 1000, .tv_usec = link->timeout_ms % 1000 * 1000};
 
-    link->context = link->url.path[0] != '\0'
-                        ? redisConnectUnixWithTimeout(link->url.path, within)
-                        : redisConnectWithTimeout(link->url.host, link->url.port, within);
+    link->context = link->url.path[0] != '\0' ? redisConnectUnixWithTimeout(link->url.path, within)
+                                              : redisConnectWithTimeout(link->url.host, link->url.port, within);
     if (link->context == NULL) {
         return rr_fail(error, RR_MEMORY, "redis at %s: memory ran out", link->url.shown);
     }
@@ -415,17 +409,16 @@ rr_status rr_link_open(rr_link *link, const char *url, const char *password, int
         return status;
     }
     if (password != NULL && strlen(password) >= sizeof link->url.password) {
-        return rr_fail(error, RR_CONFIG, "redis at %s: the password is longer than %zu bytes",
-                       link->url.shown, sizeof link->url.password - 1);
+        return rr_fail(error, RR_CONFIG, "redis at %s: the password is longer than %zu bytes", link->url.shown,
+                       sizeof link->url.password - 1);
     }
     if (password != NULL) {
         strcpy(link->url.password, password);
     }
     link->timeout_ms = timeout_ms;
     name_functions(&link->functions);
-    return rr_buf_ok(&link->functions.load)
-               ? RR_OK
-               : rr_fail(error, RR_MEMORY, "redis at %s: memory ran out", link->url.shown);
+    return rr_buf_ok(&link->functions.load) ? RR_OK
+                                            : rr_fail(error, RR_MEMORY, "redis at %s: memory ran out", link->url.shown);
 }
 
 void rr_link_close(rr_link *link)
@@ -483,8 +476,7 @@ static rr_status take_reply(asking *at, rr_flight *flight, const redisReply *rep
         at->missed++;
         return RR_OK;
     }
-    if (reply->type != REDIS_REPLY_ERROR ||
-        (flight->takes_wrong_type && strncmp(reply->str, "WRONGTYPE", 9) == 0)) {
+    if (reply->type != REDIS_REPLY_ERROR || (flight->takes_wrong_type && strncmp(reply->str, "WRONGTYPE", 9) == 0)) {
         return at->take(at->context, flight, reply, error);
     }
     if (at->refused == RR_OK) {

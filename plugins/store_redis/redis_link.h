@@ -32,23 +32,22 @@ typedef struct rr_link {
     size_t sent;           /* ... of which so many bytes are on their way */
     bool owed;             /* answers are owed to an op in pieces: no other may begin before it ended */
     rr_link_functions functions;
-    rr_arena replies;      /* the reply that was read last */
-    size_t awaited;        /* answers of the round at work that have not come; 0: not counted */
-    int wakes_at;          /* bytes that have to be there before a wait for them ends */
+    rr_arena replies; /* the reply that was read last */
+    size_t awaited;   /* answers of the round at work that have not come; 0: not counted */
+    int wakes_at;     /* bytes that have to be there before a wait for them ends */
     char in[65536];
 } rr_link;
 
 /* A command in `out`, and the items it is about. */
 typedef struct rr_flight {
-    size_t from, len;    /* its bytes in `out` */
-    size_t first, count; /* items */
-    bool missed;         /* the functions were not there: nothing was done */
+    size_t from, len;      /* its bytes in `out` */
+    size_t first, count;   /* items */
+    bool missed;           /* the functions were not there: nothing was done */
     bool takes_wrong_type; /* its own error of another type is an answer for `take`, not for the whole op */
 } rr_flight;
 
 /* Takes one flight's reply, which is not an error. Not OK ends the op and drops the connection. */
-typedef rr_status rr_flight_take(void *context, const rr_flight *flight, const redisReply *reply,
-                                 rr_error *error);
+typedef rr_status rr_flight_take(void *context, const rr_flight *flight, const redisReply *reply, rr_error *error);
 
 /* Link of an URL; not connected yet. */
 rr_status rr_link_open(rr_link *link, const char *url, const char *password, int timeout_ms, rr_error *error);
@@ -92,9 +91,8 @@ rr_status rr_link_odd(rr_link *link, const char *what, rr_error *error);
 
 static inline rr_slice rr_reply_bytes(const redisReply *reply)
 {
-    return reply->type == REDIS_REPLY_STRING || reply->type == REDIS_REPLY_STATUS
-               ? (rr_slice){reply->str, reply->len}
-               : (rr_slice){NULL, 0};
+    return reply->type == REDIS_REPLY_STRING || reply->type == REDIS_REPLY_STATUS ? (rr_slice){reply->str, reply->len}
+                                                                                  : (rr_slice){NULL, 0};
 }
 
 #endif

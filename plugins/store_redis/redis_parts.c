@@ -140,8 +140,7 @@ static rr_status take_call(void *context, const rr_flight *flight, const redisRe
     return RR_OK;
 }
 
-rr_status rr_redis_read_parts(rr_store *store, rr_parts_read *reads, size_t count, rr_arena *arena,
-                              rr_error *error)
+rr_status rr_redis_read_parts(rr_store *store, rr_parts_read *reads, size_t count, rr_arena *arena, rr_error *error)
 {
     reading at = {store, reads, count, arena};
     rr_status status;

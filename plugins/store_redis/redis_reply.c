@@ -90,15 +90,17 @@ static void leave(void *reply)
 
 void rr_replies_into(redisReader *reader, rr_arena *arena)
 {
-    static redisReplyObjectFunctions functions = {.createString = make_string,
-                                                  .createArray = make_array,
-                                                  .createInteger = make_integer,
-                                                  .createNil = make_nil,
+    static redisReplyObjectFunctions functions = {
+        .createString = make_string,
+        .createArray = make_array,
+        .createInteger = make_integer,
+        .createNil = make_nil,
 #if HIREDIS_MAJOR >= 1
-                                                  .createDouble = make_double,
-                                                  .createBool = make_bool,
+        .createDouble = make_double,
+        .createBool = make_bool,
 #endif
-                                                  .freeObject = leave};
+        .freeObject = leave
+    };
 
     reader->fn = &functions;
     reader->privdata = arena;

@@ -118,8 +118,7 @@ static rr_status ask_info(look *at, rr_error *error)
 }
 
 /* The value of one setting; empty where the server does not tell. */
-static rr_status ask_setting(look *at, const char *name, bool *told, char *value, size_t room,
-                             rr_error *error)
+static rr_status ask_setting(look *at, const char *name, bool *told, char *value, size_t room, rr_error *error)
 {
     redisReply *reply = NULL;
     rr_status status = ASK(at, &reply, error, "CONFIG", "GET", name);
@@ -129,8 +128,7 @@ static rr_status ask_setting(look *at, const char *name, bool *told, char *value
     if (status != RR_OK) {
         return status;
     }
-    if (reply->type == REDIS_REPLY_ARRAY && reply->elements == 2 &&
-        reply->element[1]->type == REDIS_REPLY_STRING) {
+    if (reply->type == REDIS_REPLY_ARRAY && reply->elements == 2 && reply->element[1]->type == REDIS_REPLY_STRING) {
         snprintf(value, room, "%s", reply->element[1]->str);
         *told = true;
     }
@@ -218,8 +216,7 @@ static void deny(look *at, const char *name, const redisReply *reply)
     size_t len = strlen(survey->denied);
     const char *about_keys = strstr(reply->str, "key") != NULL ? " (on our keys)" : "";
 
-    snprintf(survey->denied + len, sizeof survey->denied - len, "%s%s%s", len == 0 ? "" : ", ", name,
-             about_keys);
+    snprintf(survey->denied + len, sizeof survey->denied - len, "%s%s%s", len == 0 ? "" : ", ", name, about_keys);
 }
 
 /* Errors that say: not now. */
@@ -281,8 +278,7 @@ static rr_status try_commands(look *at, rr_slice prefix, rr_error *error)
         return status;
     }
     begun = !is_error(reply);
-    snprintf(key, sizeof key, "%.*s:{preflight:key}:v", (int)(prefix.len > 128 ? 128 : prefix.len),
-             prefix.data);
+    snprintf(key, sizeof key, "%.*s:{preflight:key}:v", (int)(prefix.len > 128 ? 128 : prefix.len), prefix.data);
     for (size_t i = 0; begun && status == RR_OK && i < sizeof needed / sizeof *needed; i++) {
         status = try_command(at, needed[i], key, error);
     }
@@ -348,18 +344,16 @@ static rr_status look_around(look *at, rr_slice prefix, rr_error *error)
     return status == RR_OK ? load_functions(at, error) : status;
 }
 
-rr_status rr_redis_survey(const char *url, const rr_store_options *options, rr_slice prefix,
-                          rr_store_survey *survey, rr_error *error)
+rr_status rr_redis_survey(const char *url, const rr_store_options *options, rr_slice prefix, rr_store_survey *survey,
+                          rr_error *error)
 {
     rr_store_options given = options == NULL ? (rr_store_options){0} : *options;
     look at = {.survey = survey, .waits = given.wait_replicas != 0};
     rr_status status;
 
-    *survey =
-        (rr_store_survey){.replicas = RR_NOT_TOLD, .max_memory = RR_NOT_TOLD, .used_memory = RR_NOT_TOLD};
+    *survey = (rr_store_survey){.replicas = RR_NOT_TOLD, .max_memory = RR_NOT_TOLD, .used_memory = RR_NOT_TOLD};
     snprintf(survey->server, sizeof survey->server, "Redis");
-    status = rr_link_open(&at.link, url, given.password, given.timeout_ms > 0 ? given.timeout_ms : TIMEOUT_MS,
-                          error);
+    status = rr_link_open(&at.link, url, given.password, given.timeout_ms > 0 ? given.timeout_ms : TIMEOUT_MS, error);
     at.link.looking = true;
     status = status == RR_OK ? look_around(&at, prefix, error) : status;
     rr_link_close(&at.link);

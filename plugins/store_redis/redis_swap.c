@@ -49,8 +49,8 @@ static rr_slice first_key(const rr_swap *swap)
 
 static void weigh_rest(const rr_swap *swap, load_of_call *call)
 {
-    call->keys += (size_t)has_beside(swap) + swap->side_count + (swap->open != RR_OPEN_UNCHANGED) +
-                  (swap->entry_count != 0);
+    call->keys +=
+        (size_t)has_beside(swap) + swap->side_count + (swap->open != RR_OPEN_UNCHANGED) + (swap->entry_count != 0);
     call->args += 2 * swap->part_count + 2 * swap->side_count + (swap->open == RR_OPEN_ADD) + swap->entry_count;
     for (size_t i = 0; i < swap->part_count; i++) {
         call->bytes += swap->parts[i].name.len + swap->parts[i].bytes.len;
@@ -134,9 +134,8 @@ static void put_other_keys(rr_buf *out, const rr_swap *swap)
 static void put_shape(rr_buf *out, const rr_swap *swap)
 {
     char shape[96];
-    int len =
-        snprintf(shape, sizeof shape, "%zu %d %zu %d %zu%s", swap->part_count, has_beside(swap),
-                 swap->side_count, (int)swap->open, swap->entry_count, swap->key.len == 0 ? " alone" : "");
+    int len = snprintf(shape, sizeof shape, "%zu %d %zu %d %zu%s", swap->part_count, has_beside(swap), swap->side_count,
+                       (int)swap->open, swap->entry_count, swap->key.len == 0 ? " alone" : "");
 
     rr_resp_bytes(out, (rr_slice){shape, (size_t)len});
 }
@@ -286,16 +285,15 @@ static bool take_unit(rr_swap *swap, char code, const redisReply *detail, rr_are
         }
         swap->answer = RR_SWAP_LOST;
     } else {
-        rr_fail(&swap->error, RR_REFUSED_BY_SERVER, "%.*s", (int)text.len,
-                text.data == NULL ? "" : text.data);
+        rr_fail(&swap->error, RR_REFUSED_BY_SERVER, "%.*s", (int)text.len, text.data == NULL ? "" : text.data);
         swap->answer = code == 'F' ? RR_SWAP_FAILED : RR_SWAP_UNKNOWN;
     }
     return true;
 }
 
 /* Letters of all units and details of some, in the order of the call. */
-static rr_status take_kind(rr_swapping *at, const rr_flight *flight, kind of, const redisReply *reply,
-                           size_t *unit, size_t *detail, rr_error *error)
+static rr_status take_kind(rr_swapping *at, const rr_flight *flight, kind of, const redisReply *reply, size_t *unit,
+                           size_t *detail, rr_error *error)
 {
     rr_slice codes = reply->elements == 0 ? (rr_slice){NULL, 0} : rr_reply_bytes(reply->element[0]);
     size_t end = flight->first + flight->count;

@@ -9,8 +9,7 @@
 
 enum { TIMEOUT_MS = 2000, LOG_MAX = 100000 };
 
-static rr_status redis_open(const char *url, const rr_store_options *options, rr_store **store,
-                            rr_error *error)
+static rr_status redis_open(const char *url, const rr_store_options *options, rr_store **store, rr_error *error)
 {
     rr_store_options given = options == NULL ? (rr_store_options){0} : *options;
     rr_store *made = calloc(1, sizeof *made);
@@ -21,8 +20,8 @@ static rr_status redis_open(const char *url, const rr_store_options *options, rr
         return rr_fail(error, RR_MEMORY, "redis store: memory ran out");
     }
     made->log_max = given.log_max == 0 ? LOG_MAX : given.log_max;
-    status = rr_link_open(&made->link, url, given.password,
-                          given.timeout_ms > 0 ? given.timeout_ms : TIMEOUT_MS, error);
+    status =
+        rr_link_open(&made->link, url, given.password, given.timeout_ms > 0 ? given.timeout_ms : TIMEOUT_MS, error);
     if (status == RR_OK && !rr_redis_confirm_init(made, &given)) {
         status = rr_fail(error, RR_MEMORY, "redis store: memory ran out");
     }
@@ -141,8 +140,7 @@ static rr_status redis_load_next(rr_store *store, size_t *ready, rr_error *error
 {
     rr_loading *at = &store->loading;
     rr_flight flight = {.first = at->ready, .count = keys_of_call(at, at->ready)};
-    rr_status status =
-        flight.count == 0 ? RR_OK : rr_link_take(&store->link, &flight, take_loads, at, error);
+    rr_status status = flight.count == 0 ? RR_OK : rr_link_take(&store->link, &flight, take_loads, at, error);
 
     at->ready += status == RR_OK ? flight.count : 0;
     *ready = at->ready;
@@ -281,9 +279,8 @@ static rr_status take_log(void *context, const rr_flight *flight, const redisRep
     return RR_OK;
 }
 
-static rr_status redis_log_read(rr_store *store, rr_slice log_key, const char *drainer, int idle_ms,
-                                size_t most, rr_arena *arena, rr_log_entry **entries, size_t *count,
-                                rr_error *error)
+static rr_status redis_log_read(rr_store *store, rr_slice log_key, const char *drainer, int idle_ms, size_t most,
+                                rr_arena *arena, rr_log_entry **entries, size_t *count, rr_error *error)
 {
     log_reading at = {.store = store, .arena = arena};
     rr_buf *out = &store->link.out;
@@ -330,8 +327,7 @@ static size_t put_done(void *context, size_t first)
     return count;
 }
 
-static rr_status take_nothing(void *context, const rr_flight *flight, const redisReply *reply,
-                              rr_error *error)
+static rr_status take_nothing(void *context, const rr_flight *flight, const redisReply *reply, rr_error *error)
 {
     (void)context;
     (void)flight;
@@ -340,8 +336,7 @@ static rr_status take_nothing(void *context, const rr_flight *flight, const redi
     return RR_OK;
 }
 
-static rr_status redis_log_done(rr_store *store, rr_slice log_key, const rr_slice *ids, size_t count,
-                                rr_error *error)
+static rr_status redis_log_done(rr_store *store, rr_slice log_key, const rr_slice *ids, size_t count, rr_error *error)
 {
     log_settling at = {store, log_key, ids, count};
 
@@ -363,8 +358,7 @@ static rr_status take_note(void *context, const rr_flight *flight, const redisRe
     return rr_keep(at->arena, rr_reply_bytes(reply), &at->value) ? RR_OK : out_of_memory(error);
 }
 
-static rr_status redis_note_get(rr_store *store, rr_slice key, rr_arena *arena, rr_slice *value,
-                                rr_error *error)
+static rr_status redis_note_get(rr_store *store, rr_slice key, rr_arena *arena, rr_slice *value, rr_error *error)
 {
     note_reading at = {.arena = arena};
     rr_status status = rr_link_begin(&store->link, error);
@@ -392,9 +386,8 @@ static rr_status take_done(void *context, const rr_flight *flight, const redisRe
     return RR_OK;
 }
 
-static rr_status redis_note_set(rr_store *store, rr_slice key, rr_slice expected, rr_slice value,
-                                int64_t ttl_ms, const rr_store_identity *incarnation, bool *done,
-                                rr_error *error)
+static rr_status redis_note_set(rr_store *store, rr_slice key, rr_slice expected, rr_slice value, int64_t ttl_ms,
+                                const rr_store_identity *incarnation, bool *done, rr_error *error)
 {
     rr_buf *out = &store->link.out;
     rr_status status = rr_link_begin(&store->link, error);
@@ -429,8 +422,7 @@ static void put_note(rr_buf *out, rr_slice key, rr_slice value, int64_t ttl_ms)
     }
 }
 
-static rr_status redis_note_put(rr_store *store, rr_slice key, rr_slice value, int64_t ttl_ms,
-                                rr_error *error)
+static rr_status redis_note_put(rr_store *store, rr_slice key, rr_slice value, int64_t ttl_ms, rr_error *error)
 {
     rr_status status = rr_link_begin(&store->link, error);
 
@@ -446,8 +438,7 @@ static rr_status redis_note_put(rr_store *store, rr_slice key, rr_slice value, i
 
 /* ---- who is there ---- */
 
-static rr_status take_identity(void *context, const rr_flight *flight, const redisReply *reply,
-                               rr_error *error)
+static rr_status take_identity(void *context, const rr_flight *flight, const redisReply *reply, rr_error *error)
 {
     rr_store_identity *identity = context;
     rr_slice text = rr_reply_bytes(reply);
@@ -491,8 +482,8 @@ static rr_status take_page(void *context, const rr_flight *flight, const redisRe
     const redisReply *keys;
 
     (void)flight;
-    if (reply->type != REDIS_REPLY_ARRAY || reply->elements != 2 ||
-        reply->element[1]->type != REDIS_REPLY_ARRAY || reply->element[0]->type != REDIS_REPLY_STRING) {
+    if (reply->type != REDIS_REPLY_ARRAY || reply->elements != 2 || reply->element[1]->type != REDIS_REPLY_ARRAY ||
+        reply->element[0]->type != REDIS_REPLY_STRING) {
         return rr_link_odd(&at->store->link, "SCAN", error);
     }
     snprintf(at->cursor, sizeof at->cursor, "%s", reply->element[0]->str);
@@ -578,8 +569,8 @@ static rr_status each_key(page *at, void *context, bool *more, rr_error *error)
     return RR_OK;
 }
 
-static rr_status redis_scan(rr_store *store, rr_slice prefix, bool (*each)(void *context, rr_slice key),
-                            void *context, rr_error *error)
+static rr_status redis_scan(rr_store *store, rr_slice prefix, bool (*each)(void *context, rr_slice key), void *context,
+                            rr_error *error)
 {
     page at = {.store = store, .cursor = "0"};
     each_context given = {each, context};

@@ -121,9 +121,9 @@ bool rr_listing_merge(rr_listing *listing, const rr_listing *more)
         if (!make_room(listing)) {
             return false;
         }
-        listing->items[listing->count] = (rr_listed){rr_arena_copy(&listing->arena, from->key),
-                                                     rr_arena_copy(&listing->arena, from->business_key),
-                                                     rr_arena_copy(&listing->arena, from->metric_version), from->window};
+        listing->items[listing->count] =
+            (rr_listed){rr_arena_copy(&listing->arena, from->key), rr_arena_copy(&listing->arena, from->business_key),
+                        rr_arena_copy(&listing->arena, from->metric_version), from->window};
         if (listing->items[listing->count++].key.data == NULL) {
             return false;
         }

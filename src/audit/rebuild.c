@@ -147,8 +147,7 @@ static bool take_name(rr_slice rest, rr_slice *kind, rr_slice *name)
     if (open == NULL || rest.data[0] != ':') {
         return false;
     }
-    *kind = open == rest.data + 1 ? (rr_slice){open, 0}
-                                  : (rr_slice){rest.data + 1, (size_t)(open - rest.data) - 2};
+    *kind = open == rest.data + 1 ? (rr_slice){open, 0} : (rr_slice){rest.data + 1, (size_t)(open - rest.data) - 2};
     close = memchr(open, kind->len == 0 ? ':' : '}', (size_t)(end - open));
     *name = (rr_slice){open + 1, close == NULL ? 0 : (size_t)(close - open) - 1};
     return close != NULL && (kind->len == 0 || (close + 1 == end && open[-1] == ':'));
@@ -169,8 +168,7 @@ static bool is_ours(const rebuild *r, rr_slice rest)
             return is_among(r->contracts, contracts, name) || (name.len == 0 && strcmp(kinds[k], "log") == 0);
         }
     }
-    return rr_slice_equal(kind, RR_SLICE("checkpoint")) &&
-           is_among(r->sources, r->options->source_count, name);
+    return rr_slice_equal(kind, RR_SLICE("checkpoint")) && is_among(r->sources, r->options->source_count, name);
 }
 
 /* All of ours but what is in force. */
@@ -189,8 +187,8 @@ static bool is_garbage(void *context, rr_slice key)
 
 static rr_status sweep(rebuild *r)
 {
-    return r->options->store_ops->sweep(r->options->store, r->options->base_prefix, is_garbage, r,
-                                        &r->totals->removed, r->error);
+    return r->options->store_ops->sweep(r->options->store, r->options->base_prefix, is_garbage, r, &r->totals->removed,
+                                        r->error);
 }
 
 typedef struct foreign {
@@ -204,8 +202,8 @@ static bool find_foreign(void *context, rr_slice key)
     uint64_t number;
     rr_slice rest, kind, name;
 
-    if (rr_generation_of_key(f->r->options->base_prefix, key, &number, &rest) &&
-        take_name(rest, &kind, &name) && !is_ours(f->r, rest)) {
+    if (rr_generation_of_key(f->r->options->base_prefix, key, &number, &rest) && take_name(rest, &kind, &name) &&
+        !is_ours(f->r, rest)) {
         snprintf(f->kind, sizeof f->kind, "%.*s", (int)kind.len, kind.data);
         snprintf(f->name, sizeof f->name, "%.*s", (int)name.len, name.data);
         return false;
@@ -225,18 +223,18 @@ static rr_status check_alone(rebuild *r)
 
         rr_buf_slice(&start, r->old);
         rr_buf_format(&start, ":%s:{", kinds[k]);
-        status = rr_buf_ok(&start) ? r->options->store_ops->scan(r->options->store, rr_buf_view(&start),
-                                                                 find_foreign, &f, r->error)
-                                   : no_memory(r->error);
+        status = rr_buf_ok(&start)
+                     ? r->options->store_ops->scan(r->options->store, rr_buf_view(&start), find_foreign, &f, r->error)
+                     : no_memory(r->error);
         rr_buf_fini(&start);
         if (status == RR_OK && f.name[0] != '\0') {
-            status = rr_fail(
-                r->error, RR_CONFIG,
-                "%s %s also keeps results below prefix %.*s, and is not in this configuration: the switch "
-                "would cut it off. Add it to the configuration; or, if nobody uses it any more, remove the "
-                "key %.*s:%s:{%s}",
-                strcmp(f.kind, "contract") == 0 ? "contract" : "source", f.name, (int)r->old.len, r->old.data,
-                (int)r->old.len, r->old.data, f.kind, f.name);
+            status =
+                rr_fail(r->error, RR_CONFIG,
+                        "%s %s also keeps results below prefix %.*s, and is not in this configuration: the switch "
+                        "would cut it off. Add it to the configuration; or, if nobody uses it any more, remove the "
+                        "key %.*s:%s:{%s}",
+                        strcmp(f.kind, "contract") == 0 ? "contract" : "source", f.name, (int)r->old.len, r->old.data,
+                        (int)r->old.len, r->old.data, f.kind, f.name);
         }
     }
     return status;
@@ -244,8 +242,7 @@ static rr_status check_alone(rebuild *r)
 
 /* ---- one rebuild at a time ---- */
 
-static rr_status note_lock(rebuild *r, rr_store *store, rr_slice expected, rr_slice value, bool *done,
-                           rr_error *error)
+static rr_status note_lock(rebuild *r, rr_store *store, rr_slice expected, rr_slice value, bool *done, rr_error *error)
 {
     return r->options->store_ops->note_set(store, r->lock_key, expected, value, LOCK_MS, NULL, done, error);
 }
@@ -305,8 +302,8 @@ static rr_status take_lock(rebuild *r)
     }
     if (status == RR_OK && !done) {
         status = r->options->store_ops->note_get(r->options->store, r->lock_key, &r->page, &held, r->error);
-        status = status == RR_OK ? rr_fail(r->error, RR_UNAVAILABLE, "another rebuild is at work: %.*s",
-                                           (int)held.len, held.len == 0 ? "" : held.data)
+        status = status == RR_OK ? rr_fail(r->error, RR_UNAVAILABLE, "another rebuild is at work: %.*s", (int)held.len,
+                                           held.len == 0 ? "" : held.data)
                                  : status;
     }
     if (status == RR_OK && pthread_create(&r->renewer, NULL, renew, r) != 0) {
@@ -329,8 +326,7 @@ static void let_go_of_lock(rebuild *r)
 static rr_status still_ours(rebuild *r)
 {
     return atomic_load(&r->lost)
-               ? rr_fail(r->error, RR_UNAVAILABLE,
-                         "another rebuild took over, after this one had stood still for long")
+               ? rr_fail(r->error, RR_UNAVAILABLE, "another rebuild took over, after this one had stood still for long")
                : RR_OK;
 }
 
@@ -351,18 +347,17 @@ static rr_status check_beginnings(rebuild *r)
             continue;
         }
         if (!r->options->from_what_is_there) {
-            return rr_fail(
-                r->error, RR_INPUT,
-                "source %.*s: stream %.*s begins at sequence %" PRIu64
-                ": what was made of sequences 1 to %" PRIu64
-                " cannot be made again and would be gone. If that is meant, say --from-what-is-there",
-                (int)source->name.len, source->name.data, (int)source->stream.len, source->stream.data,
-                info.first_sequence, info.first_sequence - 1);
+            return rr_fail(r->error, RR_INPUT,
+                           "source %.*s: stream %.*s begins at sequence %" PRIu64
+                           ": what was made of sequences 1 to %" PRIu64
+                           " cannot be made again and would be gone. If that is meant, say --from-what-is-there",
+                           (int)source->name.len, source->name.data, (int)source->stream.len, source->stream.data,
+                           info.first_sequence, info.first_sequence - 1);
         }
         log_line(r, RR_LOG_WARNING,
-             "source %.*s: what was made of sequences 1 to %" PRIu64 " of stream %.*s will be gone",
-             (int)source->name.len, source->name.data, info.first_sequence - 1, (int)source->stream.len,
-             source->stream.data);
+                 "source %.*s: what was made of sequences 1 to %" PRIu64 " of stream %.*s will be gone",
+                 (int)source->name.len, source->name.data, info.first_sequence - 1, (int)source->stream.len,
+                 source->stream.data);
     }
     return RR_OK;
 }
@@ -379,9 +374,9 @@ static void note_refused(rebuild *r, const rr_item *item)
 {
     if (r->totals->refused++ == 0) {
         log_line(r, RR_LOG_WARNING,
-             "sequence %" PRIu64 " has no effect under this contract (others are counted): %s: %.*s",
-             item->record->stream_sequence, rr_reason_word(item->outcome.reason), (int)item->why.len,
-             item->why.len == 0 ? "" : item->why.data);
+                 "sequence %" PRIu64 " has no effect under this contract (others are counted): %s: %.*s",
+                 item->record->stream_sequence, rr_reason_word(item->outcome.reason), (int)item->why.len,
+                 item->why.len == 0 ? "" : item->why.data);
     }
 }
 
@@ -425,8 +420,8 @@ static bool take(void *context, const rr_delivery *delivery)
     if (contract == NULL) {
         return true;
     }
-    if (!rr_admit_payload(contract, source->stream, delivery, whole ? INT64_MIN : r->options->now_us(),
-                          &r->records, &r->items[r->count], &r->decoded[r->count])) {
+    if (!rr_admit_payload(contract, source->stream, delivery, whole ? INT64_MIN : r->options->now_us(), &r->records,
+                          &r->items[r->count], &r->decoded[r->count])) {
         r->status = no_memory(r->error);
         return false;
     }
@@ -450,8 +445,7 @@ static rr_status read_on(rebuild *r)
     for (r->source = 0; r->source < r->options->source_count && status == RR_OK; r->source++) {
         const rr_bound_source *source = &r->options->sources[r->source];
 
-        status =
-            source->ops->replay(source->source, r->reached[r->source].sequence + 1, 0, take, r, r->error);
+        status = source->ops->replay(source->source, r->reached[r->source].sequence + 1, 0, take, r, r->error);
         if (status == RR_OK && r->status == RR_OK) {
             decide(r);
         }
@@ -520,8 +514,8 @@ static rr_status put_new(rebuild *r, const char *kind, rr_slice name, rr_slice v
     rr_arena_reset(&r->page);
     key = rr_engine_key(r->target, kind, name, &text, &r->page);
     status = key.data == NULL ? no_memory(r->error)
-                              : r->options->store_ops->note_set(r->options->store, key, (rr_slice){NULL, 0},
-                                                                value, 0, NULL, &done, r->error);
+                              : r->options->store_ops->note_set(r->options->store, key, (rr_slice){NULL, 0}, value, 0,
+                                                                NULL, &done, r->error);
     if (status == RR_OK && !done) {
         status = rr_fail(r->error, RR_UNAVAILABLE, "key %.*s is there already: another rebuild is at work",
                          (int)key.len, key.data);
@@ -535,8 +529,7 @@ static rr_status put_contracts(rebuild *r)
     rr_status status = RR_OK;
 
     for (size_t k = 0; k < r->options->contract_count && status == RR_OK; k++) {
-        status =
-            put_new(r, "contract", r->options->contracts[k].contract->name, r->options->contracts[k].text);
+        status = put_new(r, "contract", r->options->contracts[k].contract->name, r->options->contracts[k].text);
     }
     return status;
 }
@@ -560,8 +553,8 @@ static rr_status put_checkpoints(rebuild *r)
         c.created_at_us = info.created_at_us;
         rr_checkpoint_write(&text, &c);
         if (status == RR_OK) {
-            status = rr_buf_ok(&text) ? put_new(r, "checkpoint", source->name, rr_buf_view(&text))
-                                      : no_memory(r->error);
+            status =
+                rr_buf_ok(&text) ? put_new(r, "checkpoint", source->name, rr_buf_view(&text)) : no_memory(r->error);
         }
         rr_buf_fini(&text);
     }
@@ -582,11 +575,8 @@ static rr_status put_pause(rebuild *r, rr_slice value, rr_error *error)
 static rr_status set_generation(rebuild *r)
 {
     rr_side side = {.key = base_key(r, "generation"), .value = r->target};
-    rr_swap swap = {.key = r->lock_key,
-                    .token = {r->token, RR_TOKEN_LEN},
-                    .partless = true,
-                    .sides = &side,
-                    .side_count = 1};
+    rr_swap swap = {
+        .key = r->lock_key, .token = {r->token, RR_TOKEN_LEN}, .partless = true, .sides = &side, .side_count = 1};
     rr_slice now = {NULL, 0};
     uint64_t number;
     rr_status status = side.key.data == NULL
@@ -602,8 +592,8 @@ static rr_status set_generation(rebuild *r)
     }
     if (status != RR_OK || swap.answer == RR_SWAP_UNKNOWN) {
         rr_error again = {0};
-        rr_status looked = rr_generation_read(r->options->store_ops, r->options->store,
-                                              r->options->base_prefix, &r->arena, &now, &number, &again);
+        rr_status looked = rr_generation_read(r->options->store_ops, r->options->store, r->options->base_prefix,
+                                              &r->arena, &now, &number, &again);
 
         return looked == RR_OK && number == r->number ? RR_OK
                : status != RR_OK                      ? status
@@ -655,8 +645,7 @@ static rr_status move_log(rebuild *r, const rr_contract *contract, const char *d
         if (from.data == NULL || swap.log_key.data == NULL || entries == NULL || ids == NULL) {
             return no_memory(r->error);
         }
-        status =
-            ops->log_read(r->options->store, from, drainer, 0, LOG_PAGE, &r->page, &found, &count, r->error);
+        status = ops->log_read(r->options->store, from, drainer, 0, LOG_PAGE, &r->page, &found, &count, r->error);
         for (size_t k = 0; k < count && status == RR_OK; k++) {
             ids[k] = found[k].id;
             if (found[k].bytes.len != 0) {
@@ -699,21 +688,16 @@ static rr_status drop_old(rebuild *r)
     status = status == RR_OK ? sweep(r) : status;
     return status == RR_OK
                ? RR_OK
-               : rr_error_within(
-                     r->error,
-                     "readers were switched over; remove the rest with `reconciler rebuild --drop-old`");
+               : rr_error_within(r->error,
+                                 "readers were switched over; remove the rest with `reconciler rebuild --drop-old`");
 }
 
 /* ---- in order ---- */
 
 static rr_status build(rebuild *r)
 {
-    rr_batch_options batch = {.prefix = r->target,
-                              .list_open = true,
-                              .expire = true,
-                              .forget = true,
-                              .complain = complain,
-                              .context = r};
+    rr_batch_options batch = {
+        .prefix = r->target, .list_open = true, .expire = true, .forget = true, .complain = complain, .context = r};
     rr_status status;
 
     r->batch = rr_batch_new(r->options->store_ops, r->options->store, &batch);
@@ -721,19 +705,17 @@ static rr_status build(rebuild *r)
     status = status == RR_OK ? catch_up(r, LITTLE) : status;
     if (status == RR_OK) {
         log_line(r, RR_LOG_INFO, "%" PRIu64 " records read into prefix %.*s; verifying", r->totals->records,
-             (int)r->target.len, r->target.data);
+                 (int)r->target.len, r->target.data);
         status = verify(r);
     }
     if (status != RR_OK || r->totals->different != 0) {
         return status;
     }
-    log_line(r, RR_LOG_INFO, "%" PRIu64 " cells are as the streams say; switching readers over",
-         r->totals->equal);
+    log_line(r, RR_LOG_INFO, "%" PRIu64 " cells are as the streams say; switching readers over", r->totals->equal);
     status = catch_up(r, LITTLE);
     status = status == RR_OK ? switch_over(r) : status;
     if (status == RR_OK && !r->options->keep_old) {
-        log_line(r, RR_LOG_INFO, "prefix %.*s is in force; removing the old one", (int)r->target.len,
-             r->target.data);
+        log_line(r, RR_LOG_INFO, "prefix %.*s is in force; removing the old one", (int)r->target.len, r->target.data);
         r->options->pause_ms(READERS_MS);
         status = drop_old(r);
     }
@@ -753,8 +735,8 @@ static rr_status choose_target(rebuild *r)
 
 static rr_status look(rebuild *r)
 {
-    rr_status status = rr_generation_read(r->options->store_ops, r->options->store, r->options->base_prefix,
-                                          &r->arena, &r->old, &r->old_number, r->error);
+    rr_status status = rr_generation_read(r->options->store_ops, r->options->store, r->options->base_prefix, &r->arena,
+                                          &r->old, &r->old_number, r->error);
 
     r->highest = r->old_number;
     if (status == RR_OK) {

@@ -58,8 +58,7 @@ static bool put_sessions(const rr_replacement *r, const char *token, rr_arena *a
         side->key = session_key(r, r->unit->cells[k].window, arena);
         rr_stored_write_session(&text, r->unit, &r->unit->cells[k], r->now_us, token);
         side->value = kept(&text, arena);
-        side->expire_at_ms =
-            rr_expiry_ms(r->unit->contract, rr_unit_outermost_end(r->unit, r->unit->cells[k].window));
+        side->expire_at_ms = rr_expiry_ms(r->unit->contract, rr_unit_outermost_end(r->unit, r->unit->cells[k].window));
         if (side->key.data == NULL || side->value.data == NULL) {
             return false;
         }
@@ -86,8 +85,8 @@ bool rr_replacement_prepare(const rr_replacement *r, rr_tokens *tokens, rr_arena
         end = r->unit->cells[k].window.end > end ? r->unit->cells[k].window.end : end;
     }
     rr_tokens_next(tokens, (rr_slice){NULL, 0}, token);
-    *swap = (rr_swap){.key = r->key, .token = rr_value_token(r->store_value),
-                      .expire_at_ms = rr_expiry_ms(r->unit->contract, end)};
+    *swap = (rr_swap){
+        .key = r->key, .token = rr_value_token(r->store_value), .expire_at_ms = rr_expiry_ms(r->unit->contract, end)};
     r->unit->expires_ms = swap->expire_at_ms;
     r->unit->listed = rr_unit_is_open(r->unit);
     swap->open = r->unit->listed ? RR_OPEN_ADD : RR_OPEN_REMOVE;

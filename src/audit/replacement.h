@@ -8,8 +8,8 @@
 typedef struct rr_replacement {
     rr_unit *unit; /* all its parts at hand, its views valid */
     rr_slice key, prefix, business_key, metric_version;
-    rr_window window;     /* of the key; not looked at for sessions */
-    rr_slice store_value; /* what is there now, whose token guards the swap; empty: nothing */
+    rr_window window;           /* of the key; not looked at for sessions */
+    rr_slice store_value;       /* what is there now, whose token guards the swap; empty: nothing */
     const rr_cell *stale_cells; /* of what is there: sessions that are no more are removed */
     size_t stale_cell_count;
     int64_t now_us;

@@ -31,7 +31,7 @@ typedef struct verify {
     rr_item items[BATCH];
     rr_record decoded[BATCH];
     size_t count, taken; /* records in the arena: to be decided, and all */
-    size_t source; /* that is being read */
+    size_t source;       /* that is being read */
     covered *covered;
     rr_listing suspects; /* units to be compared */
     rr_tokens tokens;
@@ -271,8 +271,7 @@ static rr_slice line_of(const verify *v, const pair *p, const rr_cell *cell, rr_
     return rr_buf_view(text);
 }
 
-static void report(const verify *v, const pair *p, const rr_cell *expected, const rr_cell *found,
-                   const shown *as)
+static void report(const verify *v, const pair *p, const rr_cell *expected, const rr_cell *found, const shown *as)
 {
     rr_buf a = {0}, b = {0};
     bool nothing = found == NULL || (as->wrong && as->text.len == 0);
@@ -402,10 +401,15 @@ static rr_status clear_way(verify *v, rr_slice key, rr_slice *store_value, rr_er
 /* Puts what the streams say in the place of what the store holds, unless that has changed meanwhile. */
 static rr_status replace(verify *v, pair *p, rr_slice memory_value, rr_slice store_value, rr_error *error)
 {
-    rr_replacement replacement = {.unit = &p->expected, .key = p->item->key, .store_value = store_value,
-                                  .business_key = p->item->business_key, .metric_version = p->item->metric_version,
-                                  .window = p->item->window, .prefix = v->options->prefix,
-                                  .now_us = v->options->now_us(), .stale_cells = p->found.cells,
+    rr_replacement replacement = {.unit = &p->expected,
+                                  .key = p->item->key,
+                                  .store_value = store_value,
+                                  .business_key = p->item->business_key,
+                                  .metric_version = p->item->metric_version,
+                                  .window = p->item->window,
+                                  .prefix = v->options->prefix,
+                                  .now_us = v->options->now_us(),
+                                  .stale_cells = p->found.cells,
                                   .stale_cell_count = p->found.cell_count};
     rr_swap swap;
     rr_status status;
@@ -488,8 +492,8 @@ static rr_status look(verify *v, bool last, rr_error *error)
 static rr_status list_all(verify *v, rr_listing *all, rr_error *error)
 {
     rr_listing more;
-    rr_status status = rr_listing_read(all, v->options->memory_ops, v->memory, v->options->prefix, v->options->contract,
-                                       NULL, error);
+    rr_status status =
+        rr_listing_read(all, v->options->memory_ops, v->memory, v->options->prefix, v->options->contract, NULL, error);
 
     if (status != RR_OK) {
         return status;

@@ -27,8 +27,8 @@ typedef struct rr_verify_options {
     const rr_bound_source *sources; /* those that may feed the contract */
     size_t source_count;
     const uint64_t *upto; /* of each source: the last sequence to be read; NULL: all there are */
-    bool repair; /* replace what differs, guarded by its token */
-    unsigned looks; /* how often a difference is looked at again; 0: 5 */
+    bool repair;          /* replace what differs, guarded by its token */
+    unsigned looks;       /* how often a difference is looked at again; 0: 5 */
     int64_t (*now_us)(void);
     void (*pause)(int ms);
     /* Called for each difference that stays. expected, found: lines as of `apply --cells`; empty where there is none. */

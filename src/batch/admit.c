@@ -58,8 +58,8 @@ bool rr_admit_payload(const rr_contract *contract, rr_slice stream, const rr_del
     }
     if (reason != RR_REASON_NONE) {
         rr_item_refuse(item, reason);
-        item->why = why.len == 0 ? rr_slice_of(rr_reason_text(reason))
-                                 : rr_arena_copy(arena, (rr_slice){why.bytes, why.len});
+        item->why =
+            why.len == 0 ? rr_slice_of(rr_reason_text(reason)) : rr_arena_copy(arena, (rr_slice){why.bytes, why.len});
     }
     return true;
 }

@@ -28,19 +28,19 @@ typedef struct unit {
     uint64_t hash;
     size_t first_item, last_item, item_count;
     unit_state state;
-    rr_slice value;     /* as loaded */
-    bool looked;        /* it was loaded or guessed */
-    bool guessed;       /* taken for absent without a look: its swap will tell */
+    rr_slice value; /* as loaded */
+    bool looked;    /* it was loaded or guessed */
+    bool guessed;   /* taken for absent without a look: its swap will tell */
     rr_unit facts;
-    bool all_parts;     /* the join asked for them */
-    bool had_parts;     /* parts stand beside the value as loaded */
-    bool forgets;       /* windows are gone whose parts stand beside the value: all are written anew */
+    bool all_parts; /* the join asked for them */
+    bool had_parts; /* parts stand beside the value as loaded */
+    bool forgets;   /* windows are gone whose parts stand beside the value: all are written anew */
     bool grew;
     char token[RR_TOKEN_LEN]; /* of the swap that is under way or was */
-    bool attempted;     /* ... and there was one */
-    bool unanswered;    /* its answer never came */
+    bool attempted;           /* ... and there was one */
+    bool unanswered;          /* its answer never came */
     unsigned lost;
-    size_t suppressed;  /* decisions that are only counted */
+    size_t suppressed; /* decisions that are only counted */
 } unit;
 
 struct rr_batch {
@@ -56,17 +56,17 @@ struct rr_batch {
     size_t item_count;
     unit *units;
     size_t unit_count, unit_room;
-    int32_t *slots;   /* hash table of units */
+    int32_t *slots; /* hash table of units */
     size_t slot_room;
-    rr_buf text;      /* keys, while they are made */
-    rr_cache *cache;  /* NULL: none */
-    bool guessing;    /* nearly all cells are new: their loads are left out */
+    rr_buf text;          /* keys, while they are made */
+    rr_cache *cache;      /* NULL: none */
+    bool guessing;        /* nearly all cells are new: their loads are left out */
     size_t seen, present; /* units looked at since that was decided, and how many were there */
-    size_t logged;    /* entries of this batch that are stored ... */
-    size_t logging;   /* ... and that this round tries to store */
-    bool confirmed;   /* all that was seen of the store is where its replicas have to be */
-    bool failed;      /* the step before this one */
-    int64_t now_us;   /* of the step */
+    size_t logged;        /* entries of this batch that are stored ... */
+    size_t logging;       /* ... and that this round tries to store */
+    bool confirmed;       /* all that was seen of the store is where its replicas have to be */
+    bool failed;          /* the step before this one */
+    int64_t now_us;       /* of the step */
 };
 
 rr_batch *rr_batch_new(const rr_store_ops *ops, rr_store *store, const rr_batch_options *options)
@@ -158,8 +158,8 @@ static bool key_of(rr_batch *batch, const rr_item *item)
         rr_key_sessions(&batch->text, batch->options.prefix, item->contract, record->business_key,
                         record->metric_version);
     } else {
-        rr_key_unit(&batch->text, batch->options.prefix, item->contract, record->business_key,
-                    record->metric_version, record->window);
+        rr_key_unit(&batch->text, batch->options.prefix, item->contract, record->business_key, record->metric_version,
+                    record->window);
     }
     return rr_buf_ok(&batch->text);
 }
@@ -681,9 +681,7 @@ static void take_answer(rr_batch *batch, unit *u, rr_swap *swap)
         u->all_parts = false;
         u->state = UNIT_LOAD;
         break;
-    case RR_SWAP_FAILED:
-        give_up(batch, u, &swap->error);
-        break;
+    case RR_SWAP_FAILED: give_up(batch, u, &swap->error); break;
     }
 }
 
@@ -734,9 +732,7 @@ static rr_status ask_loads(round_trip *t, rr_error *error)
         return batch->ops->load_ahead(batch->store, t->loads, t->load_count, &batch->arena, error);
     }
     t->load_ready = t->load_count;
-    return t->load_count == 0
-               ? RR_OK
-               : batch->ops->load(batch->store, t->loads, t->load_count, &batch->arena, error);
+    return t->load_count == 0 ? RR_OK : batch->ops->load(batch->store, t->loads, t->load_count, &batch->arena, error);
 }
 
 /* Waits for the answer of one load. */
@@ -844,7 +840,8 @@ static rr_status trip_round(rr_batch *batch, rr_error *error)
     status = status == RR_OK ? ask_loads(&t, error) : status;
     status = status == RR_OK ? decide_units(&t, error) : status;
     status = status == RR_OK ? end_trip(&t, error) : status;
-    batch->confirmed = t.swap_count == 0 ? batch->confirmed : status == RR_OK; /* a swap may be answered before it fails */
+    /* A swap may be answered before the call fails. */
+    batch->confirmed = t.swap_count == 0 ? batch->confirmed : status == RR_OK;
     batch->counts.swaps += t.swap_count;
     for (size_t k = 0; k < t.swap_count; k++) {
         if (t.swapped[k]->guessed) {

@@ -7,7 +7,7 @@
 
 typedef struct slot {
     uint64_t hash;
-    char *bytes; /* key, then value; in the arena */
+    char *bytes;                       /* key, then value; in the arena */
     uint32_t key_len, value_len, room; /* value_len 0: empty */
 } slot;
 
@@ -56,7 +56,8 @@ rr_slice rr_cache_get(const rr_cache *cache, uint64_t hash, rr_slice key, rr_are
 /* A place that has become too small is lost. Since each is twice the one before, no more is lost than is used. */
 static bool make_room(rr_cache *cache, slot *s, size_t bytes)
 {
-    size_t room = 2 * (size_t)s->room > bytes ? 2 * (size_t)s->room : (bytes + ROUND_BYTES - 1) / ROUND_BYTES * ROUND_BYTES;
+    size_t room =
+        2 * (size_t)s->room > bytes ? 2 * (size_t)s->room : (bytes + ROUND_BYTES - 1) / ROUND_BYTES * ROUND_BYTES;
 
     if (s->room < bytes) {
         s->bytes = rr_arena_take(&cache->arena, room);

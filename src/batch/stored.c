@@ -118,8 +118,9 @@ static rr_status check_format(rr_slice head, rr_error *error)
         return rr_fail(error, RR_INPUT, "the value is not one of ours: it names no format");
     }
     if (format != RR_STORED_FORMAT) {
-        return rr_fail(error, RR_INPUT, "the value is of format %u, this program knows %d: it was written by a newer one",
-                       format, RR_STORED_FORMAT);
+        return rr_fail(error, RR_INPUT,
+                       "the value is of format %u, this program knows %d: it was written by a newer one", format,
+                       RR_STORED_FORMAT);
     }
     return RR_OK;
 }

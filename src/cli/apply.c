@@ -39,8 +39,8 @@ static int64_t now_us(void)
 }
 
 /* Takes one record of the file; false where it is none (a clock, a blank line). */
-static rr_status take(apply *a, rr_decoded decoded, rr_item *item, int64_t clock_us, rr_text *why,
-                      bool *is_record, rr_error *error)
+static rr_status take(apply *a, rr_decoded decoded, rr_item *item, int64_t clock_us, rr_text *why, bool *is_record,
+                      rr_error *error)
 {
     rr_record *record = item->record;
     rr_reason reason = RR_REASON_NONE;
@@ -124,8 +124,7 @@ static rr_status all_records(apply *a, rr_error *error)
         bool end, is_record;
 
         a->items[count] = (rr_item){.contract = a->contract, .record = &a->decoded[count]};
-        status = rr_records_next(&a->records, &a->arena, &decoded, &a->decoded[count], &clock_us, &why, &end,
-                                 error);
+        status = rr_records_next(&a->records, &a->arena, &decoded, &a->decoded[count], &clock_us, &why, &end, error);
         if (status != RR_OK || end) {
             break;
         }
@@ -168,11 +167,10 @@ static rr_status load_contract(apply *a, rr_error *error)
         status = rr_fail(error, RR_USAGE, "%s has %zu contracts: say which with --name",
                          rr_args_value(a->args, "contract"), a->contracts.count);
     } else {
-        a->contract =
-            name == NULL ? &a->contracts.items[0] : rr_contracts_find(&a->contracts, rr_slice_of(name));
+        a->contract = name == NULL ? &a->contracts.items[0] : rr_contracts_find(&a->contracts, rr_slice_of(name));
         if (a->contract == NULL) {
-            status = rr_fail(error, RR_USAGE, "%s has no contract named '%s'",
-                             rr_args_value(a->args, "contract"), name);
+            status =
+                rr_fail(error, RR_USAGE, "%s has no contract named '%s'", rr_args_value(a->args, "contract"), name);
         }
     }
     rr_problems_fini(&problems);
@@ -190,9 +188,8 @@ static rr_status open_all(apply *a, rr_error *error)
 
     if (status == RR_OK) {
         a->ops = rr_ports_store(url == NULL ? "memory:" : url, error);
-        status = a->ops == NULL
-                     ? error->status
-                     : a->ops->open(url == NULL ? "memory:" : url, &store_options, &a->store, error);
+        status = a->ops == NULL ? error->status
+                                : a->ops->open(url == NULL ? "memory:" : url, &store_options, &a->store, error);
     }
     if (status == RR_OK) {
         a->batch = rr_batch_new(a->ops, a->store, &options);
@@ -236,8 +233,8 @@ static int run(const rr_args *args)
         status = all_records(a, &error);
     }
     if (status == RR_OK && rr_args_flag(args, "cells")) {
-        status = rr_cells_print(a->ops, a->store, rr_slice_of(prefix == NULL ? "rr" : prefix), a->contract, NULL,
-                                NULL, &error);
+        status = rr_cells_print(a->ops, a->store, rr_slice_of(prefix == NULL ? "rr" : prefix), a->contract, NULL, NULL,
+                                &error);
     }
     code = status == RR_OK ? RR_EXIT_DONE : rr_cli_fail(args, &error);
     close_all(a);
@@ -245,20 +242,14 @@ static int run(const rr_args *args)
 }
 
 static const rr_cli_option options[] = {
-    {.name = "contract",
-     .letter = 'c',
-     .argument = "FILE",
-     .required = true,
-     .help = "the contract, in YAML"},
+    {.name = "contract", .letter = 'c', .argument = "FILE", .required = true, .help = "the contract, in YAML"},
     {.name = "name", .letter = 'n', .argument = "NAME", .help = "which one, where the file has several"},
     {.name = "cells", .help = "print the cells at the end"},
     {.name = "store",
      .argument = "URL",
      .help = "where cells are kept: memory (default), redis://host:port/db, unix:///path"},
     {.name = "prefix", .argument = "TEXT", .help = "what keys begin with (default rr)"},
-    {.name = "input",
-     .argument = "KIND",
-     .help = "json (default) or protobuf, each record behind its length"},
+    {.name = "input", .argument = "KIND", .help = "json (default) or protobuf, each record behind its length"},
     {.name = "explain", .help = "add a sentence for a person where a record is refused"},
     RR_CLI_END,
 };
@@ -269,9 +260,8 @@ const rr_command rr_command_apply = {
     .operands = "[RECORDS]",
     .operands_most = 1,
     .options = options,
-    .details =
-        "Prints one JSON line a record, then, with --cells, one a cell.\n"
-        "A line {\"clock\":\"2026-01-01T10:03:01Z\"} sets the time at which the records after it arrive;\n"
-        "before the first one there is no clock, and nothing is too early or too late.\n",
+    .details = "Prints one JSON line a record, then, with --cells, one a cell.\n"
+               "A line {\"clock\":\"2026-01-01T10:03:01Z\"} sets the time at which the records after it arrive;\n"
+               "before the first one there is no clock, and nothing is too early or too late.\n",
     .run = run,
 };

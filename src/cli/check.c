@@ -15,10 +15,9 @@ static void print_json(const checked *what, const rr_problems *problems, rr_buf 
 {
     rr_buf_text(out, "{\"file\":");
     rr_buf_json(out, rr_slice_of(what->path));
-    rr_buf_format(
-        out, ",\"ok\":%s,\"contracts\":%zu,\"sources\":%zu,\"errors\":%zu,\"warnings\":%zu,\"problems\":",
-        what->status == RR_OK ? "true" : "false", what->contracts, what->sources, problems->errors,
-        problems->warnings);
+    rr_buf_format(out, ",\"ok\":%s,\"contracts\":%zu,\"sources\":%zu,\"errors\":%zu,\"warnings\":%zu,\"problems\":",
+                  what->status == RR_OK ? "true" : "false", what->contracts, what->sources, problems->errors,
+                  problems->warnings);
     rr_problems_json(problems, out);
     rr_buf_text(out, "}\n");
 }
@@ -94,7 +93,6 @@ const rr_command rr_command_check = {
     .name = "check",
     .summary = "say everything that is wrong with a configuration, without any network",
     .options = options,
-    .details =
-        "Each problem is a line: file:line:column: error|warning: text. Warnings alone are no failure.\n",
+    .details = "Each problem is a line: file:line:column: error|warning: text. Warnings alone are no failure.\n",
     .run = run,
 };

@@ -33,8 +33,8 @@ static rr_status get(rr_opened *opened, const rr_args *args, rr_error *error)
     if (window != NULL) {
         filter.has_window = true;
         if (!parse_window(window, &filter.window)) {
-            return rr_fail(error, RR_USAGE, "--window is START/END, e.g. 2026-01-01T10:00:00Z/2026-01-01T10:01:00Z, not '%s'",
-                           window);
+            return rr_fail(error, RR_USAGE,
+                           "--window is START/END, e.g. 2026-01-01T10:00:00Z/2026-01-01T10:01:00Z, not '%s'", window);
         }
     }
     status = rr_opened_store(opened, error);

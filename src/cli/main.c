@@ -205,8 +205,8 @@ static int unknown_command(const char *word)
     }
     rr_nearest_try(&nearest, RR_SLICE("--help"));
     rr_nearest_try(&nearest, RR_SLICE("--version"));
-    fprintf(stderr, "reconciler: unknown %s '%.80s'%s; see reconciler --help\n",
-            option ? "option" : "command", word, rr_nearest_hint(&nearest, "", hint));
+    fprintf(stderr, "reconciler: unknown %s '%.80s'%s; see reconciler --help\n", option ? "option" : "command", word,
+            rr_nearest_hint(&nearest, "", hint));
     return rr_status_exit_code(RR_USAGE);
 }
 

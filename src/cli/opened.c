@@ -36,12 +36,12 @@ static void name_sources(rr_opened *opened)
         const rr_source_config *source = &opened->config.sources[k];
 
         opened->sources[k] = (rr_bound_source){.name = rr_slice_of(source->name),
-                                              .stream = rr_slice_of(source->options.stream),
-                                              .consumer = rr_slice_of(source->options.consumer),
-                                              .batch = source->options.batch == 0 ? 1024 : source->options.batch,
-                                              .dead_letters = source->dead_letters,
-                                              .route = route,
-                                              .context = source};
+                                               .stream = rr_slice_of(source->options.stream),
+                                               .consumer = rr_slice_of(source->options.consumer),
+                                               .batch = source->options.batch == 0 ? 1024 : source->options.batch,
+                                               .dead_letters = source->dead_letters,
+                                               .route = route,
+                                               .context = source};
     }
 }
 
@@ -78,8 +78,7 @@ rr_status rr_opened_read(rr_opened *opened, const rr_args *args, rr_error *error
     opened->channels = calloc(opened->config.channel_count + 1, sizeof *opened->channels);
     opened->contracts = calloc(opened->config.contracts.count + 1, sizeof *opened->contracts);
     opened->eras = calloc(opened->config.contracts.count + 1, sizeof *opened->eras);
-    if (opened->sources == NULL || opened->channels == NULL || opened->contracts == NULL ||
-        opened->eras == NULL) {
+    if (opened->sources == NULL || opened->channels == NULL || opened->contracts == NULL || opened->eras == NULL) {
         return rr_fail(error, RR_MEMORY, "no memory");
     }
     name_sources(opened);
@@ -122,13 +121,12 @@ rr_status rr_opened_eras(rr_opened *opened, rr_error *error)
 
     rr_arena_init(&arena, 0);
     for (size_t k = 0; k < opened->config.contracts.count && status == RR_OK; k++) {
-        rr_slice key = rr_engine_key(rr_slice_of(opened->prefix), "contract",
-                                     opened->config.contracts.items[k].name, &text, &arena);
+        rr_slice key = rr_engine_key(rr_slice_of(opened->prefix), "contract", opened->config.contracts.items[k].name,
+                                     &text, &arena);
         rr_contract_note note = {0};
 
-        status = key.data == NULL
-                     ? rr_fail(error, RR_MEMORY, "no memory")
-                     : rr_contract_note_load(opened->store_ops, opened->store, key, &arena, &note, error);
+        status = key.data == NULL ? rr_fail(error, RR_MEMORY, "no memory")
+                                  : rr_contract_note_load(opened->store_ops, opened->store, key, &arena, &note, error);
         opened->eras[k] = note.eras;
     }
     rr_buf_fini(&text);
@@ -139,7 +137,8 @@ rr_status rr_opened_eras(rr_opened *opened, rr_error *error)
 rr_status rr_opened_outbox_store(rr_opened *opened, rr_error *error)
 {
     /* The memory store lives in one handle: alerts are then handed out from the loop. */
-    return strncmp(opened->config.store_url, "memory", 6) == 0 ? RR_OK : open_store(opened, &opened->outbox_store, error);
+    return strncmp(opened->config.store_url, "memory", 6) == 0 ? RR_OK
+                                                               : open_store(opened, &opened->outbox_store, error);
 }
 
 static rr_status open_source(rr_opened *opened, size_t which, const rr_source_options *options, rr_error *error)

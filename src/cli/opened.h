@@ -13,10 +13,10 @@ typedef struct rr_opened {
     const rr_store_ops *store_ops;
     rr_store *store, *outbox_store;
     char prefix[RR_GENERATION_PREFIX_MAX]; /* of keys: the one in force; rr_opened_prefix */
-    rr_bound_source *sources; /* config.source_count; those opened have a `source` */
+    rr_bound_source *sources;              /* config.source_count; those opened have a `source` */
     rr_bound_channel *channels;
     rr_bound_contract *contracts; /* config.contracts.count */
-    rr_eras *eras;               /* the same */
+    rr_eras *eras;                /* the same */
 } rr_opened;
 
 /* Reads the file of --config; prints its problems on standard error. Nothing is opened. Close it after any answer. */
@@ -28,7 +28,8 @@ rr_status rr_opened_prefix(rr_opened *opened, rr_error *error); /* asks the open
 rr_status rr_opened_eras(rr_opened *opened, rr_error *error);   /* reads them, after the prefix; `run` reads its own */
 rr_status rr_opened_outbox_store(rr_opened *opened, rr_error *error);
 rr_status rr_opened_source(rr_opened *opened, size_t which, rr_error *error);
-rr_status rr_opened_reader(rr_opened *opened, size_t which, rr_error *error); /* reads beside the consumer, or publishes */
+rr_status rr_opened_reader(rr_opened *opened, size_t which,
+                           rr_error *error); /* reads beside the consumer, or publishes */
 rr_status rr_opened_channels(rr_opened *opened, rr_error *error);
 
 void rr_opened_close(rr_opened *opened);

@@ -73,22 +73,16 @@ static int run(const rr_args *args)
     if (code != RR_EXIT_DONE) {
         return code;
     }
-    code = rr_opened_read(&opened, args, &error) == RR_OK ? look(args, &opened.config, &hopes)
-                                                          : rr_cli_fail(args, &error);
+    code =
+        rr_opened_read(&opened, args, &error) == RR_OK ? look(args, &opened.config, &hopes) : rr_cli_fail(args, &error);
     rr_opened_close(&opened);
     return code;
 }
 
 static const rr_cli_option options[] = {
-    {.name = "config",
-     .letter = 'c',
-     .argument = "FILE",
-     .required = true,
-     .help = "the configuration, in YAML"},
+    {.name = "config", .letter = 'c', .argument = "FILE", .required = true, .help = "the configuration, in YAML"},
     {.name = "expect-keys", .argument = "N", .help = "business keys of a contract, to estimate memory"},
-    {.name = "expect-identities",
-     .argument = "N",
-     .help = "deltas or contributors of one cell, for the same"},
+    {.name = "expect-identities", .argument = "N", .help = "deltas or contributors of one cell, for the same"},
     RR_CLI_JSON,
     RR_CLI_END,
 };
@@ -97,10 +91,9 @@ const rr_command rr_command_preflight = {
     .name = "preflight",
     .summary = "look whether the servers' settings keep what the configuration needs",
     .options = options,
-    .details =
-        "Prints a line a finding: refuse (run would not start), warning or note; then, in plain words,\n"
-        "what the crash of each part can lose and who brings it back. Nothing is changed but that the\n"
-        "functions are loaded into Redis. Exit code 78 if something is refused; else 69 if a server\n"
-        "could not be looked at.\n",
+    .details = "Prints a line a finding: refuse (run would not start), warning or note; then, in plain words,\n"
+               "what the crash of each part can lose and who brings it back. Nothing is changed but that the\n"
+               "functions are loaded into Redis. Exit code 78 if something is refused; else 69 if a server\n"
+               "could not be looked at.\n",
     .run = run,
 };

@@ -44,7 +44,8 @@ static rr_status find_route(publishing *p, rr_error *error)
             p->source = k;
             p->subject = subject != NULL ? subject : own;
             if (!is_plain(p->subject)) {
-                return rr_fail(error, RR_USAGE, "contract %s is fed from '%s', which is no single subject: say which with --subject",
+                return rr_fail(error, RR_USAGE,
+                               "contract %s is fed from '%s', which is no single subject: say which with --subject",
                                name, route->subject);
             }
             return RR_OK;
@@ -100,9 +101,11 @@ static rr_status publish_all(publishing *p, rr_error *error)
         }
         if (decoded == RR_DECODED_MALFORMED || decoded == RR_DECODED_TOO_LARGE) {
             status = send_page(p, page, count, error);
-            return status != RR_OK ? status : rr_fail(error, RR_INPUT, "%s: line %llu: %.*s; the %llu records before it are published",
-                           p->records.name, (unsigned long long)p->records.line, (int)why.len, why.bytes,
-                           (unsigned long long)p->published);
+            return status != RR_OK
+                       ? status
+                       : rr_fail(error, RR_INPUT, "%s: line %llu: %.*s; the %llu records before it are published",
+                                 p->records.name, (unsigned long long)p->records.line, (int)why.len, why.bytes,
+                                 (unsigned long long)p->published);
         }
         if (decoded == RR_DECODED_RECORD) {
             status = encode(p, &record, &page[count++], error);
@@ -149,7 +152,10 @@ static int run(const rr_args *args)
 static const rr_cli_option options[] = {
     {.name = "config", .letter = 'c', .argument = "FILE", .required = true, .help = "the configuration, in YAML"},
     {.name = "contract", .letter = 'n', .argument = "NAME", .help = "whose subject (default: the only one)"},
-    {.name = "subject", .letter = 's', .argument = "SUBJECT", .help = "another subject, where the contract's has wildcards"},
+    {.name = "subject",
+     .letter = 's',
+     .argument = "SUBJECT",
+     .help = "another subject, where the contract's has wildcards"},
     RR_CLI_END,
 };
 

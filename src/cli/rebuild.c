@@ -48,10 +48,9 @@ static void print_totals(const rr_args *args, const rr_rebuild_totals *t)
     rr_buf_json(&line, rr_slice_of(t->after));
     rr_buf_format(&line,
                   ",\"switched\":%s,\"records\":%" PRIu64 ",\"refused\":%" PRIu64 ",\"cells\":%" PRIu64
-                  ",\"different\":%" PRIu64 ",\"not_verifiable\":%" PRIu64 ",\"removed\":%" PRIu64
-                  ",\"dry_run\":%s}\n",
-                  t->switched ? "true" : "false", t->records, t->refused, t->equal, t->different,
-                  t->not_verifiable, t->removed, rr_args_flag(args, "dry-run") ? "true" : "false");
+                  ",\"different\":%" PRIu64 ",\"not_verifiable\":%" PRIu64 ",\"removed\":%" PRIu64 ",\"dry_run\":%s}\n",
+                  t->switched ? "true" : "false", t->records, t->refused, t->equal, t->different, t->not_verifiable,
+                  t->removed, rr_args_flag(args, "dry-run") ? "true" : "false");
     rr_cli_out(rr_buf_view(&line));
     rr_buf_fini(&line);
 }
@@ -62,8 +61,7 @@ static rr_status open_all(rr_opened *opened, rr_error *error)
 
     status = status == RR_OK ? rr_opened_outbox_store(opened, error) : status;
     if (status == RR_OK && opened->outbox_store == NULL) {
-        return rr_fail(error, RR_CONFIG,
-                       "the memory store ends with the program: there is nothing to rebuild");
+        return rr_fail(error, RR_CONFIG, "the memory store ends with the program: there is nothing to rebuild");
     }
     for (size_t k = 0; k < opened->config.source_count && status == RR_OK; k++) {
         status = rr_opened_reader(opened, k, error);
@@ -119,18 +117,12 @@ static int run(const rr_args *args)
 }
 
 static const rr_cli_option options[] = {
-    {.name = "config",
-     .letter = 'c',
-     .argument = "FILE",
-     .required = true,
-     .help = "the configuration, in YAML"},
+    {.name = "config", .letter = 'c', .argument = "FILE", .required = true, .help = "the configuration, in YAML"},
     {.name = "dry-run", .help = "say what would be done and whether it can be, and change nothing"},
     {.name = "from-what-is-there",
      .help = "also where a stream has lost its beginning: what was made of it is gone then"},
-    {.name = "keep-old",
-     .help = "leave the old results in place; the next rebuild, or --drop-old, removes them"},
-    {.name = "drop-old",
-     .help = "only remove what is not in force: of --keep-old, or of a rebuild that was cut short"},
+    {.name = "keep-old", .help = "leave the old results in place; the next rebuild, or --drop-old, removes them"},
+    {.name = "drop-old", .help = "only remove what is not in force: of --keep-old, or of a rebuild that was cut short"},
     RR_CLI_END,
 };
 

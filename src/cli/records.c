@@ -79,9 +79,7 @@ static rr_status next_message(rr_records *records, rr_arena *arena, rr_decoded *
     case RR_DELIMITED_END: *end = true; return RR_OK;
     case RR_DELIMITED_FAILED: return error->status;
     case RR_DELIMITED_TOO_LARGE: *decoded = RR_DECODED_TOO_LARGE; break;
-    case RR_DELIMITED_RECORD:
-        *decoded = rr_record_from_proto(message, true, arena, record, clock_us, why);
-        break;
+    case RR_DELIMITED_RECORD: *decoded = rr_record_from_proto(message, true, arena, record, clock_us, why); break;
     }
     records->line++;
     return RR_OK;

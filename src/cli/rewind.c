@@ -78,8 +78,8 @@ static rr_status find_start(rewinding *r, const rr_source_info *info, uint64_t *
             return rr_fail(error, RR_USAGE, "--to-seq is a sequence of the stream, from 1, not '%s'", sequence);
         }
         if (*from < info->first_sequence) {
-            return rr_fail(error, RR_INPUT, "sequence %" PRIu64 " is no longer in the stream, which begins at %" PRIu64, *from,
-                           info->first_sequence);
+            return rr_fail(error, RR_INPUT, "sequence %" PRIu64 " is no longer in the stream, which begins at %" PRIu64,
+                           *from, info->first_sequence);
         }
     }
     return RR_OK;
@@ -107,8 +107,7 @@ static rr_status ask(rewinding *r, uint64_t from, uint64_t to, rr_error *error)
         if (status != RR_OK) {
             break;
         }
-        rr_checkpoint_set_repair(&checkpoint, from, checkpoint.repairing && checkpoint.to > to ? checkpoint.to : to,
-                                 0);
+        rr_checkpoint_set_repair(&checkpoint, from, checkpoint.repairing && checkpoint.to > to ? checkpoint.to : to, 0);
         checkpoint.gap = false;
         snprintf(identity.incarnation, sizeof identity.incarnation, "%s", checkpoint.incarnation);
         rr_buf_clear(&text);
@@ -180,7 +179,8 @@ const rr_command rr_command_rewind = {
     .name = "rewind",
     .summary = "have the running daemon read a part of a stream again",
     .options = options,
-    .details = "Sets `repair` in the checkpoint; the daemon reads the range beside the live stream. The consumer is not\n"
-               "moved. Reading again changes nothing where nothing was lost.\n",
+    .details =
+        "Sets `repair` in the checkpoint; the daemon reads the range beside the live stream. The consumer is not\n"
+        "moved. Reading again changes nothing where nothing was lost.\n",
     .run = run,
 };

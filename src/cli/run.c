@@ -139,24 +139,24 @@ static rr_status serve(rr_opened *opened, const rr_args *args, bool accept, bool
 {
     bool observe = rr_args_flag(args, "observe");
     rr_service_options options = {.store_ops = opened->store_ops,
-                               .store = opened->store,
-                               .outbox_store = opened->outbox_store,
-                               .prefix = rr_slice_of(opened->prefix),
-                               .base_prefix = rr_slice_of(observe ? "" : opened->config.prefix),
-                               .sources = opened->sources,
-                               .source_count = opened->config.source_count,
-                               .contracts = opened->contracts,
-                               .contract_count = opened->config.contracts.count,
-                               .channels = opened->channels,
-                               .channel_count = observe ? 0 : opened->config.channel_count,
-                               .observe = observe,
-                               .accept_contracts = accept,
-                               .read_contract = rr_contract_reread,
-                               .until_idle = rr_args_flag(args, "until-idle"),
-                               .drain_timeout_ms = opened->config.drain_timeout_ms,
-                               .stop = &stop,
-                               .now_us = now_us,
-                               .log = log_line};
+                                  .store = opened->store,
+                                  .outbox_store = opened->outbox_store,
+                                  .prefix = rr_slice_of(opened->prefix),
+                                  .base_prefix = rr_slice_of(observe ? "" : opened->config.prefix),
+                                  .sources = opened->sources,
+                                  .source_count = opened->config.source_count,
+                                  .contracts = opened->contracts,
+                                  .contract_count = opened->config.contracts.count,
+                                  .channels = opened->channels,
+                                  .channel_count = observe ? 0 : opened->config.channel_count,
+                                  .observe = observe,
+                                  .accept_contracts = accept,
+                                  .read_contract = rr_contract_reread,
+                                  .until_idle = rr_args_flag(args, "until-idle"),
+                                  .drain_timeout_ms = opened->config.drain_timeout_ms,
+                                  .stop = &stop,
+                                  .now_us = now_us,
+                                  .log = log_line};
     rr_service_totals totals = {0};
     rr_status status;
 
@@ -178,7 +178,7 @@ static rr_status serve_generations(rr_opened *opened, const rr_args *args, rr_er
         if (status == RR_OK && moved) {
             rr_log(RR_LOG_INFO, "the results were rebuilt; going on with prefix %s", opened->prefix);
         }
-        status = status == RR_OK ? serve(opened, args, accept, &moved, error)
+        status = status == RR_OK           ? serve(opened, args, accept, &moved, error)
                  : atomic_load(&stop) != 0 ? RR_OK
                                            : status;
         accept = false;

@@ -53,19 +53,17 @@ static rr_status see_to(streams *s, const needed *stream, rr_error *error)
         return RR_OK;
     }
     if (stream->source->route_count > SUBJECTS_MAX) {
-        return rr_fail(
-            error, RR_CONFIG,
-            "source %s: %zu routes are more subjects than are made here (%d): make stream %s by hand",
-            stream->source->name, stream->source->route_count, SUBJECTS_MAX, stream->name);
+        return rr_fail(error, RR_CONFIG,
+                       "source %s: %zu routes are more subjects than are made here (%d): make stream %s by hand",
+                       stream->source->name, stream->source->route_count, SUBJECTS_MAX, stream->name);
     }
     if (stream->subject_count == 0) {
-        return rr_fail(
-            error, RR_CONFIG,
-            "source %s: which subjects should stream %s keep? Write `routes` with subjects, or `filter`",
-            stream->source->name, stream->name);
+        return rr_fail(error, RR_CONFIG,
+                       "source %s: which subjects should stream %s keep? Write `routes` with subjects, or `filter`",
+                       stream->source->name, stream->name);
     }
-    status = stream->ops->make_stream(&stream->source->options, stream->name, stream->subjects,
-                                      stream->subject_count, error);
+    status = stream->ops->make_stream(&stream->source->options, stream->name, stream->subjects, stream->subject_count,
+                                      error);
     if (status != RR_OK) {
         return rr_error_within(error, "source %s", stream->source->name);
     }
@@ -117,8 +115,7 @@ static rr_status see_to_source(streams *s, const rr_source_config *source, rr_er
         return error->status;
     }
     if (records.ops->survey == NULL || records.ops->make_stream == NULL) {
-        return rr_fail(error, RR_CONFIG, "source %s: a source of this kind has no streams to make",
-                       source->name);
+        return rr_fail(error, RR_CONFIG, "source %s: a source of this kind has no streams to make", source->name);
     }
     snprintf(letter, sizeof letter, "%s" RR_DEAD_LETTER_EXAMPLE, source->dead_letters);
     status = records.ops->survey(&source->options, rr_slice_of(letter), &told, error);
@@ -160,11 +157,7 @@ static int run(const rr_args *args)
 }
 
 static const rr_cli_option options[] = {
-    {.name = "config",
-     .letter = 'c',
-     .argument = "FILE",
-     .required = true,
-     .help = "the configuration, in YAML"},
+    {.name = "config", .letter = 'c', .argument = "FILE", .required = true, .help = "the configuration, in YAML"},
     {.name = "create", .help = "make what is missing"},
     RR_CLI_END,
 };

@@ -48,8 +48,8 @@ static const char *why_not(const rr_verify_totals *totals)
                                        : " (the streams do not cover them whole, or records of theirs are under way)";
 }
 
-static rr_status verify_contract(rr_opened *opened, const rr_args *args, const rr_contract *contract, uint64_t *different,
-                                 rr_error *error)
+static rr_status verify_contract(rr_opened *opened, const rr_args *args, const rr_contract *contract,
+                                 uint64_t *different, rr_error *error)
 {
     rr_verify_options options = {.contract = contract,
                                  .store_ops = opened->store_ops,
@@ -66,11 +66,11 @@ static rr_status verify_contract(rr_opened *opened, const rr_args *args, const r
     rr_status status = rr_verify_run(&options, &totals, error);
 
     if (status == RR_OK) {
-        rr_log(RR_LOG_INFO, "%.*s: %" PRIu64 " records read, %" PRIu64 " cells equal, %" PRIu64 " differ, %" PRIu64
-                            " not verifiable%s, %" PRIu64 " replaced",
+        rr_log(RR_LOG_INFO,
+               "%.*s: %" PRIu64 " records read, %" PRIu64 " cells equal, %" PRIu64 " differ, %" PRIu64
+               " not verifiable%s, %" PRIu64 " replaced",
                (int)contract->name.len, contract->name.data, totals.records, totals.equal, totals.different,
-               totals.not_verifiable, why_not(&totals),
-               totals.repaired);
+               totals.not_verifiable, why_not(&totals), totals.repaired);
         *different += totals.different;
     }
     return status;
@@ -86,8 +86,8 @@ static rr_status still_in_force(rr_opened *opened, rr_error *error)
     status = rr_opened_prefix(opened, error);
     return status != RR_OK || strcmp(before, opened->prefix) == 0
                ? status
-               : rr_fail(error, RR_UNAVAILABLE, "a rebuild switched from prefix %s to %s meanwhile; verify again", before,
-                         opened->prefix);
+               : rr_fail(error, RR_UNAVAILABLE, "a rebuild switched from prefix %s to %s meanwhile; verify again",
+                         before, opened->prefix);
 }
 
 static rr_status verify_all(rr_opened *opened, const rr_args *args, uint64_t *different, rr_error *error)
@@ -141,9 +141,10 @@ const rr_command rr_command_verify = {
     .name = "verify",
     .summary = "compare the stored cells with what the streams say",
     .options = options,
-    .details = "Reads the streams from their first message through the same rules into memory, and prints one JSON line\n"
-               "for each cell that differs. Exit 1 if any does. Cells that the streams do not cover whole are not judged.\n"
-               "On a live stream a difference is looked at again after reading on; what is still under way then is not\n"
-               "judged either.\n",
+    .details =
+        "Reads the streams from their first message through the same rules into memory, and prints one JSON line\n"
+        "for each cell that differs. Exit 1 if any does. Cells that the streams do not cover whole are not judged.\n"
+        "On a live stream a difference is looked at again after reading on; what is still under way then is not\n"
+        "judged either.\n",
     .run = run,
 };

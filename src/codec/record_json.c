@@ -49,8 +49,7 @@ typedef enum kind {
 static const char *const kind_wants[] = {
     [KIND_TEXT] = "a string",
     [KIND_WORD] = "a word as a string",
-    [KIND_TIME] =
-        "an RFC 3339 time with at most six fraction digits, or an integer of microseconds within int64",
+    [KIND_TIME] = "an RFC 3339 time with at most six fraction digits, or an integer of microseconds within int64",
     [KIND_SEQUENCE] = "an integer from 0 to 18446744073709551615",
     [KIND_VERSION] = "an integer from 0 to 18446744073709551615, or an object with epoch and number",
     [KIND_WINDOW] = "an object with start and end",
@@ -206,8 +205,8 @@ static bool read_u64(scalar value, uint64_t *number)
 
 static bool read_time(scalar value, int64_t *time_us)
 {
-    return is_digits(value) && (rr_number_i64(value.text, time_us) ||
-                                (value.kind == SCALAR_STRING && rr_time_parse(value.text, time_us)));
+    return is_digits(value) &&
+           (rr_number_i64(value.text, time_us) || (value.kind == SCALAR_STRING && rr_time_parse(value.text, time_us)));
 }
 
 /* Words. */
@@ -328,8 +327,7 @@ static int set_time(reading *r, int64_t time_us)
 
 static int add_measure(reading *r, rr_slice name, rr_number_kind number, rr_slice text)
 {
-    r->measures[r->measure_count++] =
-        (rr_measure){.name = name, .kind = number, .text = rr_keep_copy(&r->keep, text)};
+    r->measures[r->measure_count++] = (rr_measure){.name = name, .kind = number, .text = rr_keep_copy(&r->keep, text)};
     return 1;
 }
 
@@ -352,10 +350,8 @@ static int set_field(reading *r, scalar value)
     int64_t time_us;
 
     switch (wanted) {
-    case KIND_TEXT:
-        return value.kind == SCALAR_STRING ? set_text(r, value.text) : wrong_scalar(r, wanted, value);
-    case KIND_WORD:
-        return value.kind == SCALAR_STRING ? set_word(r, value.text) : wrong_scalar(r, wanted, value);
+    case KIND_TEXT: return value.kind == SCALAR_STRING ? set_text(r, value.text) : wrong_scalar(r, wanted, value);
+    case KIND_WORD: return value.kind == SCALAR_STRING ? set_word(r, value.text) : wrong_scalar(r, wanted, value);
     case KIND_TIME: return read_time(value, &time_us) ? set_time(r, time_us) : wrong_scalar(r, wanted, value);
     case KIND_VERSION:
         return read_u64(value, &version.number) ? set_version(r, version) : wrong_scalar(r, wanted, value);
@@ -477,8 +473,7 @@ static int on_open(reading *r, bool is_object)
     }
     switch (level_now(r)) {
     case AT_TOP:
-        return is_object ? enter(r, AT_RECORD)
-                         : malformed(r, "the line is a JSON list: a record is one object a line");
+        return is_object ? enter(r, AT_RECORD) : malformed(r, "the line is a JSON list: a record is one object a line");
     case AT_RECORD: return open_field(r, is_object);
     case AT_INCLUDES: return is_object ? enter_version(r) : wrong(r, KIND_VERSION, seen);
     case AT_MEASURES: return skip_measure(r, r->name);
@@ -834,10 +829,9 @@ static void finish(reading *r, int64_t *clock_us)
 {
     if ((r->fields_seen >> FIELD_CLOCK & 1) != 0) {
         if (r->fields_seen != UINT32_C(1) << FIELD_CLOCK || !r->clock_there) {
-            malformed(r,
-                      r->clock_there
-                          ? "field 'clock' stands beside other fields: a line sets the clock or is a record"
-                          : "field 'clock' has no time");
+            malformed(r, r->clock_there
+                             ? "field 'clock' stands beside other fields: a line sets the clock or is a record"
+                             : "field 'clock' has no time");
             return;
         }
         *clock_us = r->clock_us;
@@ -845,9 +839,7 @@ static void finish(reading *r, int64_t *clock_us)
         return;
     }
     if (r->value_there && r->measures_there) {
-        malformed(
-            r,
-            "the record has both value and measures; value is short for measures with the one name 'value'");
+        malformed(r, "the record has both value and measures; value is short for measures with the one name 'value'");
     }
 }
 
@@ -908,8 +900,7 @@ static rr_slice without_line_end(rr_slice line)
     return line;
 }
 
-rr_decoded rr_record_from_json(rr_slice line, rr_arena *arena, rr_record *record, int64_t *clock_us,
-                               rr_text *why)
+rr_decoded rr_record_from_json(rr_slice line, rr_arena *arena, rr_record *record, int64_t *clock_us, rr_text *why)
 {
     reading r;
 

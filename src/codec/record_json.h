@@ -16,8 +16,7 @@
  *
  * RR_DECODED_NOTHING: a line of blanks. Numbers stay text (RR_NUMBER_TEXT) and never pass through a double.
  */
-rr_decoded rr_record_from_json(rr_slice line, rr_arena *arena, rr_record *record, int64_t *clock_us,
-                               rr_text *why);
+rr_decoded rr_record_from_json(rr_slice line, rr_arena *arena, rr_record *record, int64_t *clock_us, rr_text *why);
 
 /* Appends the record as one JSON object, without a line feed; reading it again gives the same record, but that numbers
  * come as text. What is absent, or the default, is left out. Numbers that other readers of JSON could round are

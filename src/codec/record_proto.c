@@ -12,8 +12,7 @@
 enum { MEMORY_FACTOR = 40 };
 
 _Static_assert(RR__V1__MODE__MODE_RETRACTION == (int)RR_MODE_RETRACTION, "modes have the table's numbers");
-_Static_assert(RR__V1__CAUSE__CAUSE_RETRACTION == (int)RR_CAUSE_RETRACTION,
-               "causes have the table's numbers");
+_Static_assert(RR__V1__CAUSE__CAUSE_RETRACTION == (int)RR_CAUSE_RETRACTION, "causes have the table's numbers");
 _Static_assert(RR__V1__OP__OP_RETRACT == (int)RR_OP_RETRACT + 1, "ops are one above the table's numbers");
 _Static_assert(RR__V1__ORIGIN__ORIGIN_CORRECTION == (int)RR_ORIGIN_CORRECTION + 1, "and so are origins");
 _Static_assert(RR__V1__STATUS__STATUS_RECONCILED == (int)RR_RESULT_RECONCILED + 1, "and statuses");
@@ -108,8 +107,7 @@ static bool take_enums(reading *r, const Rr__V1__Result *m)
 {
     rr_record *to = r->record;
 
-    if (!in_range(r, "mode", (int)m->mode, RR_MODE_COUNT - 1) ||
-        !in_range(r, "op", (int)m->op, RR_OP_COUNT) ||
+    if (!in_range(r, "mode", (int)m->mode, RR_MODE_COUNT - 1) || !in_range(r, "op", (int)m->op, RR_OP_COUNT) ||
         !in_range(r, "origin", (int)m->origin, RR_ORIGIN_COUNT) ||
         !in_range(r, "status", (int)m->status, RR_RESULT_COUNT) ||
         !in_range(r, "cause", (int)m->cause, RR_CAUSE_COUNT - 1)) {
@@ -303,8 +301,7 @@ static rr_decoded take_record(reading *r, const Rr__V1__Result *m)
     if (m->n_measures > RR_LIMIT_MEASURES) {
         return too_many_measures(r, m->n_measures);
     }
-    if (!take_texts(r, m) || !take_enums(r, m) || !take_scalars(r, m) ||
-        !take_measures(r, m, gathered, &count)) {
+    if (!take_texts(r, m) || !take_enums(r, m) || !take_scalars(r, m) || !take_measures(r, m, gathered, &count)) {
         return RR_DECODED_MALFORMED;
     }
     rr_keep_close(&r->keep);
@@ -336,13 +333,12 @@ static rr_decoded unpack(reading *r, rr_slice payload, bool in_file, int64_t *cl
     if (r->exhausted) {
         return RR_DECODED_NO_MEMORY;
     }
-    rr_text_put(r->why,
-                "not a protobuf message of type rr.v1.Result, or cut off; is it JSON, or another type?");
+    rr_text_put(r->why, "not a protobuf message of type rr.v1.Result, or cut off; is it JSON, or another type?");
     return RR_DECODED_MALFORMED;
 }
 
-rr_decoded rr_record_from_proto(rr_slice payload, bool in_file, rr_arena *arena, rr_record *record,
-                                int64_t *clock_us, rr_text *why)
+rr_decoded rr_record_from_proto(rr_slice payload, bool in_file, rr_arena *arena, rr_record *record, int64_t *clock_us,
+                                rr_text *why)
 {
     reading r = {.record = record, .why = why};
     rr_decoded decoded;
@@ -408,8 +404,7 @@ static void put_versions(writing *w, const rr_record *from)
     Rr__V1__Result *to = &w->message;
 
     to->result_version = put_version(&w->version, from->version, rr_version_is_set(from->version));
-    to->retracts_version =
-        put_version(&w->retracts, from->retracts_version, rr_version_is_set(from->retracts_version));
+    to->retracts_version = put_version(&w->retracts, from->retracts_version, rr_version_is_set(from->retracts_version));
     to->base_version = put_version(&w->base, from->base_version, from->has_base);
     rr__v1__correction_ref__init(&w->includes);
     w->includes.base_version = put_version(&w->includes_base, from->includes_base, from->has_includes);
@@ -458,10 +453,10 @@ static void put_rest(Rr__V1__Result *to, const rr_record *from)
     to->evidence = bytes_of(from->evidence);
     to->mode = (Rr__V1__Mode)from->mode;
     to->op = from->op == RR_OP_ASSERT ? RR__V1__OP__OP_UNSPECIFIED : (Rr__V1__Op)(from->op + 1);
-    to->origin = from->origin == RR_ORIGIN_LIVE ? RR__V1__ORIGIN__ORIGIN_UNSPECIFIED
-                                                : (Rr__V1__Origin)(from->origin + 1);
-    to->status = from->status == RR_RESULT_PROVISIONAL ? RR__V1__STATUS__STATUS_UNSPECIFIED
-                                                       : (Rr__V1__Status)(from->status + 1);
+    to->origin =
+        from->origin == RR_ORIGIN_LIVE ? RR__V1__ORIGIN__ORIGIN_UNSPECIFIED : (Rr__V1__Origin)(from->origin + 1);
+    to->status =
+        from->status == RR_RESULT_PROVISIONAL ? RR__V1__STATUS__STATUS_UNSPECIFIED : (Rr__V1__Status)(from->status + 1);
     to->cause = (Rr__V1__Cause)from->cause;
     if (from->has_sequence) {
         to->has_sequence_case = RR__V1__RESULT__HAS_SEQUENCE_SEQUENCE;

@@ -150,8 +150,8 @@ static rr_reason future(const admission *a, rr_window window)
     say_window(a, window);
     say(a, " ends more than ");
     rr_text_duration(a->why, a->contract->future_tolerance_us);
-    say(a, has_size(a->contract) ? " and one window after the record's arrival at "
-                                 : " after the record's arrival at ");
+    say(a,
+        has_size(a->contract) ? " and one window after the record's arrival at " : " after the record's arrival at ");
     rr_text_time(a->why, a->record->arrival_us);
     if (plausible(window.start / 1000)) {
         say(a, "; it looks like nanoseconds, and microseconds since the epoch are wanted");
@@ -228,8 +228,7 @@ static rr_reason check_session(const admission *a, rr_window window)
     say_window(a, window);
     say(a, " is ");
     rr_text_duration(a->why, length);
-    say(a, too_long_for_one ? " long; the contract's longest session (max) is "
-                            : " long; the contract's gap is ");
+    say(a, too_long_for_one ? " long; the contract's longest session (max) is " : " long; the contract's gap is ");
     rr_text_duration(a->why, too_long_for_one ? c->max_us : c->gap_us);
     if (!too_long_for_one) {
         say(a, ", and a session ends one gap after its last event; if it ends with it, say 'ends: last'");
@@ -244,10 +243,9 @@ static rr_reason check_window(const admission *a)
 
     if (c->window_kind == RR_WINDOW_GLOBAL) {
         r->window = (rr_window){0, 0};
-        return r->has_window
-                   ? refuse(a, RR_REASON_WINDOW_UNEXPECTED,
-                            "the record has a window; the contract's window is global, which has none")
-                   : RR_REASON_NONE;
+        return r->has_window ? refuse(a, RR_REASON_WINDOW_UNEXPECTED,
+                                      "the record has a window; the contract's window is global, which has none")
+                             : RR_REASON_NONE;
     }
     if (!r->has_window || r->window_incomplete) {
         return refuse(a, RR_REASON_WINDOW_MISSING,
@@ -256,9 +254,8 @@ static rr_reason check_window(const admission *a)
     if (r->window.start >= r->window.end) {
         say_window(a, r->window);
         return refuse(a, RR_REASON_WINDOW_INVERTED,
-                      r->window.start == r->window.end
-                          ? " is empty: its end must be later than its start"
-                          : " ends before it starts: start and end may be swapped");
+                      r->window.start == r->window.end ? " is empty: its end must be later than its start"
+                                                       : " ends before it starts: start and end may be swapped");
     }
     if (r->window.start < YEAR_2000_US) {
         return implausible(a, r->window);
@@ -310,14 +307,12 @@ static rr_reason check_metric(const admission *a)
         return RR_REASON_METRIC_VERSION_UNKNOWN;
     }
     if (r->op == RR_OP_RETRACT && r->origin == RR_ORIGIN_CORRECTION) {
-        return refuse(a, RR_REASON_OP_NOT_IN_MODE,
-                      "a correction with op RETRACT; a correction can only ASSERT");
+        return refuse(a, RR_REASON_OP_NOT_IN_MODE, "a correction with op RETRACT; a correction can only ASSERT");
     }
     if (r->op == RR_OP_RETRACT && c->mode == RR_MODE_CUMULATIVE) {
-        return refuse(
-            a, RR_REASON_OP_NOT_IN_MODE,
-            "op RETRACT; the contract's mode is CUMULATIVE, where a newer version replaces the older "
-            "one; if the stream retracts, the mode is retraction");
+        return refuse(a, RR_REASON_OP_NOT_IN_MODE,
+                      "op RETRACT; the contract's mode is CUMULATIVE, where a newer version replaces the older "
+                      "one; if the stream retracts, the mode is retraction");
     }
     return RR_REASON_NONE;
 }
@@ -345,8 +340,7 @@ static rr_reason check_epochs(const admission *a)
         rr_text_u64(a->why, named[k].version.epoch);
         say(a, "; the contract's max_epoch is ");
         rr_text_u64(a->why, a->contract->max_epoch);
-        return refuse(a, RR_REASON_VERSION_IMPLAUSIBLE,
-                      "; it looks like a clock or a hash instead of an epoch");
+        return refuse(a, RR_REASON_VERSION_IMPLAUSIBLE, "; it looks like a clock or a hash instead of an epoch");
     }
     return RR_REASON_NONE;
 }
@@ -371,10 +365,9 @@ static rr_reason check_correction(const admission *a)
     }
     reason = check_epochs(a);
     if (reason == RR_REASON_NONE && c->corrections == RR_CORRECTIONS_CONDITIONAL && !a->record->has_base) {
-        return refuse(
-            a, RR_REASON_BASE_MISSING,
-            "a correction without base_version; the contract says 'corrections: conditional': state the "
-            "newest live version that the correction includes, or 0 if no live result is known");
+        return refuse(a, RR_REASON_BASE_MISSING,
+                      "a correction without base_version; the contract says 'corrections: conditional': state the "
+                      "newest live version that the correction includes, or 0 if no live result is known");
     }
     return reason;
 }
@@ -416,10 +409,9 @@ static rr_reason check_live(const admission *a)
                       "a live record with status RECONCILED; only a record of origin CORRECTION may have it");
     }
     if (c->mode == RR_MODE_DELTA && !set_identity(a)) {
-        return refuse(
-            a, RR_REASON_IDENTITY_MISSING,
-            "the record has neither delta_id nor both producer and sequence; the contract's mode is "
-            "DELTA, and a delta without a stable identity could count twice");
+        return refuse(a, RR_REASON_IDENTITY_MISSING,
+                      "the record has neither delta_id nor both producer and sequence; the contract's mode is "
+                      "DELTA, and a delta without a stable identity could count twice");
     }
     needs_version = c->mode == RR_MODE_DELTA ? c->corrections != RR_CORRECTIONS_NONE && !retract
                                              : !retract || !rr_version_is_set(r->retracts_version);
@@ -549,9 +541,8 @@ static rr_reason check_measures(const admission *a)
     rr_reason reason;
 
     if (r->measure_count == 0) {
-        return r->op == RR_OP_RETRACT
-                   ? RR_REASON_NONE
-                   : refuse(a, RR_REASON_MEASURE_MISSING, "the record has no value and no measures");
+        return r->op == RR_OP_RETRACT ? RR_REASON_NONE
+                                      : refuse(a, RR_REASON_MEASURE_MISSING, "the record has no value and no measures");
     }
     to = rr_arena_take(a->scratch, rr_values_need(c));
     RR_MUST(to != NULL);
@@ -701,8 +692,7 @@ static rr_reason check_retention(const admission *a)
     const rr_record *r = a->record;
     int64_t retention_us = in_force(c, r->window.end).retention_us;
 
-    if (!r->has_arrival || retention_us == RR_FOREVER ||
-        r->arrival_us < rr_add_held(r->window.end, retention_us)) {
+    if (!r->has_arrival || retention_us == RR_FOREVER || r->arrival_us < rr_add_held(r->window.end, retention_us)) {
         return RR_REASON_NONE;
     }
     say(a, "the record arrived at ");
@@ -717,8 +707,7 @@ static rr_reason check_retention(const admission *a)
 
 size_t rr_admit_need(const rr_contract *contract, const rr_record *record)
 {
-    size_t values = rr_values_need(contract) + 16,
-           identity = 2 + record->delta_id.len + record->producer.len + 36;
+    size_t values = rr_values_need(contract) + 16, identity = 2 + record->delta_id.len + record->producer.len + 36;
 
     return 2 * values + identity;
 }

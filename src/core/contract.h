@@ -26,11 +26,7 @@ typedef enum rr_corrections {
     RR_CORRECTIONS_COORDINATED
 } rr_corrections;
 
-typedef enum rr_during_conflict {
-    RR_DURING_INCUMBENT,
-    RR_DURING_LIVE,
-    RR_DURING_CORRECTION
-} rr_during_conflict;
+typedef enum rr_during_conflict { RR_DURING_INCUMBENT, RR_DURING_LIVE, RR_DURING_CORRECTION } rr_during_conflict;
 
 typedef struct rr_measure_def {
     rr_slice name;

@@ -239,7 +239,8 @@ size_t rr_part_write_need(const rr_unit *unit, const rr_part *part)
 
 static void put_claim(char **at, const rr_unit *unit, const rr_claim *claim)
 {
-    rr_wire_put_byte(at, (uint8_t)(claim->held | claim->withdrawn << 1 | claim->contradicted << 2 | claim->status << 3));
+    rr_wire_put_byte(at,
+                     (uint8_t)(claim->held | claim->withdrawn << 1 | claim->contradicted << 2 | claim->status << 3));
     if (unit->contract->window_kind == RR_WINDOW_SESSION) {
         rr_wire_put_window(at, claim->window);
     }
@@ -302,8 +303,7 @@ static void check_named(rr_wire *in, const rr_contract *contract, const rr_regis
         rr_slice content = rr_wire_get_slice(&named);
 
         if (named.failed || content.len == 0 || (uint8_t)content.data[0] >= RR_RESULT_COUNT ||
-            (content.len != 1 &&
-             !rr_values_check(contract, (rr_slice){content.data + 1, content.len - 1}))) {
+            (content.len != 1 && !rr_values_check(contract, (rr_slice){content.data + 1, content.len - 1}))) {
             in->failed = true;
             return;
         }

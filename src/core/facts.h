@@ -50,9 +50,9 @@ typedef struct rr_claim {
 /* What can grow: a delta identity (of all windows of the unit), or a contributor (of one window). */
 typedef struct rr_part {
     rr_slice id;
-    bool dirty; /* grew since it was loaded */
-    rr_register reg;   /* retraction */
-    rr_claim *claims;  /* delta; sorted by window */
+    bool dirty;       /* grew since it was loaded */
+    rr_register reg;  /* retraction */
+    rr_claim *claims; /* delta; sorted by window */
     size_t claim_count, claim_room;
 } rr_part;
 
@@ -63,9 +63,9 @@ typedef struct rr_fold {
     uint64_t counting, closed, contradicted;
     uint64_t own; /* identities addressed to this very window that count */
     /* retraction */
-    rr_assertion top;         /* the newest assertion standing over all contributors ... */
-    rr_slice top_contributor; /* ... and whose it is */
-    uint64_t equivocations, mismatches; /* contributors with an open one ... */
+    rr_assertion top;                          /* the newest assertion standing over all contributors ... */
+    rr_slice top_contributor;                  /* ... and whose it is */
+    uint64_t equivocations, mismatches;        /* contributors with an open one ... */
     rr_version equivocation_max, mismatch_max; /* ... and the highest version that is concerned */
 } rr_fold;
 
@@ -84,18 +84,18 @@ typedef struct rr_view {
 
 typedef struct rr_cell {
     rr_window window;
-    bool dirty;     /* facts or view changed since the unit was loaded */
-    rr_register reg; /* cumulative */
-    rr_fold fold;    /* delta, retraction */
+    bool dirty;          /* facts or view changed since the unit was loaded */
+    rr_register reg;     /* cumulative */
+    rr_fold fold;        /* delta, retraction */
     rr_version live_max; /* the greatest version of any live fact, withdrawals included */
     /* corrections, section 8 */
     rr_assertion correction; /* version not set: none */
     bool has_base, correction_contradicted;
     rr_version base;
     rr_version known_base, known_version; /* the newest correction that live is known to include */
-    rr_lane incumbent; /* while the lanes diverge: the one in effect when they parted */
-    rr_slice contender; /* the latest contradicting content of an open conflict, for people */
-    rr_view view;       /* kept by the join */
+    rr_lane incumbent;                    /* while the lanes diverge: the one in effect when they parted */
+    rr_slice contender;                   /* the latest contradicting content of an open conflict, for people */
+    rr_view view;                         /* kept by the join */
     bool view_valid;
 } rr_cell;
 
@@ -105,13 +105,13 @@ typedef struct rr_unit {
     size_t cell_count, cell_room;
     rr_part *parts; /* those at hand, in no order */
     size_t part_count, part_room;
-    uint64_t part_total;  /* of all, at hand or not */
-    bool spilled;         /* the parts are beside the value */
-    bool complete;        /* all parts are at hand */
-    rr_slice stream;      /* where the record behind the newest change came from; empty: unknown */
+    uint64_t part_total; /* of all, at hand or not */
+    bool spilled;        /* the parts are beside the value */
+    bool complete;       /* all parts are at hand */
+    rr_slice stream;     /* where the record behind the newest change came from; empty: unknown */
     uint64_t stream_sequence;
-    bool listed;            /* stands in the store's list of open conflicts, as it was written last */
-    int64_t expires_ms;     /* when the store removes its value, as it was written last; 0: never */
+    bool listed;        /* stands in the store's list of open conflicts, as it was written last */
+    int64_t expires_ms; /* when the store removes its value, as it was written last; 0: never */
 } rr_unit;
 
 /* An empty unit: no facts yet. */

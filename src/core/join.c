@@ -15,10 +15,10 @@ typedef struct join {
     const rr_contract *contract;
     const rr_record *record;
     rr_arena *scratch;
-    rr_window at;      /* the record's window; {0, 0} but for sessions */
+    rr_window at; /* the record's window; {0, 0} but for sessions */
     bool session;
-    bool new_cell;     /* the record's cell came into being here */
-    rr_lanes before;   /* how the lanes of the record's cell stood */
+    bool new_cell;   /* the record's cell came into being here */
+    rr_lanes before; /* how the lanes of the record's cell stood */
     rr_first first;
 } join;
 
@@ -185,8 +185,8 @@ static rr_joined refuse(rr_outcome *outcome)
 static void add_share(const join *j, rr_fold *fold, const rr_share *share)
 {
     if (share->counts) {
-        fold->sum = fold->counting == 0 ? share->values
-                                        : rr_values_add(j->contract, fold->sum, share->values, j->scratch);
+        fold->sum =
+            fold->counting == 0 ? share->values : rr_values_add(j->contract, fold->sum, share->values, j->scratch);
         fold->counting++;
         fold->closed += share->closed;
         fold->contradicted += share->contradicted;

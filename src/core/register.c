@@ -54,8 +54,7 @@ rr_version rr_register_known(const rr_register *reg)
 
 bool rr_register_equivocates(const rr_register *reg)
 {
-    return rr_version_is_set(reg->contradicted) &&
-           rr_version_compare(reg->contradicted, rr_register_known(reg)) == 0;
+    return rr_version_is_set(reg->contradicted) && rr_version_compare(reg->contradicted, rr_register_known(reg)) == 0;
 }
 
 /* ---- section 5 ---- */

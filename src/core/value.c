@@ -326,8 +326,7 @@ static bool read_int(const rr_measure *measure, char **at)
 {
     int64_t number = measure->integer;
 
-    if (measure->kind == RR_NUMBER_TEXT ? !rr_number_i64(measure->text, &number)
-                                        : measure->kind != RR_NUMBER_INT64) {
+    if (measure->kind == RR_NUMBER_TEXT ? !rr_number_i64(measure->text, &number) : measure->kind != RR_NUMBER_INT64) {
         return false;
     }
     put_int(at, number);

@@ -7,7 +7,7 @@
 
 /* Section 8: how the live lane and the newest correction of a cell stand to each other. */
 typedef struct rr_lanes {
-    rr_lane shown;  /* what readers see; NONE: there are no facts */
+    rr_lane shown; /* what readers see; NONE: there are no facts */
     bool diverged;
     bool live_ahead; /* live knows of the correction, or is ahead of it */
 } rr_lanes;

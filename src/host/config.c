@@ -10,8 +10,7 @@ static const char *const ack_words[] = {"explicit", "all", NULL};
 static const char *const log_words[] = {"error", "warning", "info", "debug", NULL};
 
 _Static_assert(RR_ACK_EXPLICIT == 0 && RR_ACK_ALL == 1, "ack_words");
-_Static_assert(RR_LOG_ERROR == 0 && RR_LOG_WARNING == 1 && RR_LOG_INFO == 2 && RR_LOG_DEBUG == 3,
-               "log_words");
+_Static_assert(RR_LOG_ERROR == 0 && RR_LOG_WARNING == 1 && RR_LOG_INFO == 2 && RR_LOG_DEBUG == 3, "log_words");
 _Static_assert(sizeof(size_t) == sizeof(uint64_t), "sizes are read as uint64_t");
 
 /* An array in the arena, or NULL and a problem. */
@@ -20,8 +19,8 @@ static void *new_array(const rr_reading *reading, const rr_yaml_node *list, size
     void *items;
 
     if (list->count > LIST_MAX) {
-        rr_problems_error(reading->problems, rr_yaml_place(reading, list), "%zu items; %d are the most",
-                          list->count, LIST_MAX);
+        rr_problems_error(reading->problems, rr_yaml_place(reading, list), "%zu items; %d are the most", list->count,
+                          LIST_MAX);
         return NULL;
     }
     items = rr_arena_zero(reading->arena, list->count * each);
@@ -46,8 +45,7 @@ typedef struct tls_form {
 } tls_form;
 
 static const rr_option tls_options[] = {
-    {"ca", RR_OPTION_PATH, offsetof(tls_form, ca),
-     .help = "certificates of who may have signed the server's"},
+    {"ca", RR_OPTION_PATH, offsetof(tls_form, ca), .help = "certificates of who may have signed the server's"},
     {"cert", RR_OPTION_PATH, offsetof(tls_form, cert), .help = "our own certificate"},
     {"key", RR_OPTION_PATH, offsetof(tls_form, key), .help = "its key"},
     RR_OPTIONS_END,
@@ -57,8 +55,7 @@ static void read_tls(const rr_reading *reading, const rr_yaml_node *node, tls_fo
 {
     rr_options_read(reading, tls_options, "tls", node, form, NULL);
     if ((form->cert == NULL) != (form->key == NULL)) {
-        rr_problems_error(reading->problems, rr_yaml_place(reading, node),
-                          "tls: 'cert' and 'key' come together");
+        rr_problems_error(reading->problems, rr_yaml_place(reading, node), "tls: 'cert' and 'key' come together");
     }
 }
 
@@ -136,8 +133,7 @@ static void read_routes(const rr_reading *reading, const rr_yaml_node *node, voi
     for (const rr_yaml_node *item = node->first; item != NULL; item = item->next) {
         rr_route *route = &routes[count];
 
-        if (!rr_options_read(reading, route_options, "a route", item, route, NULL) ||
-            route->subject == NULL) {
+        if (!rr_options_read(reading, route_options, "a route", item, route, NULL) || route->subject == NULL) {
             continue;
         }
         route->place = rr_yaml_place(reading, item);
@@ -151,12 +147,10 @@ static void read_routes(const rr_reading *reading, const rr_yaml_node *node, voi
 #define AT(member) offsetof(rr_source_config, member)
 
 static const rr_option source_options[] = {
-    {"name", RR_OPTION_TEXT, AT(name), .required = true,
-     .help = "what its checkpoint, logs and metrics call it"},
+    {"name", RR_OPTION_TEXT, AT(name), .required = true, .help = "what its checkpoint, logs and metrics call it"},
     {"url", RR_OPTION_TEXT, AT(options.url), .required = true, .form = "URL[,URL...]",
      .help = "nats://HOST:PORT or tls://HOST:PORT of the servers"},
-    {"stream", RR_OPTION_TEXT, AT(options.stream), .required = true,
-     .help = "the JetStream stream that is read"},
+    {"stream", RR_OPTION_TEXT, AT(options.stream), .required = true, .help = "the JetStream stream that is read"},
     {"consumer", RR_OPTION_TEXT, AT(options.consumer), .required = true, .help = "its durable pull consumer"},
     {"contract", RR_OPTION_READ, 0, .read_value = read_one_route, .form = "NAME",
      .help = "the contract of all records; this or 'routes'"},
@@ -172,18 +166,17 @@ static const rr_option source_options[] = {
     {"create", RR_OPTION_BOOL, AT(options.create), "false", .help = "make the consumer where there is none"},
     {"start", RR_OPTION_READ, AT(options), .read_value = read_start, .form = "all|new|TIME",
      .help = "where a consumer that is made begins (default all)"},
-    {"batch", RR_OPTION_SIZE, AT(options.batch), "1024", .least = 1, .most = 65536,
-     .help = "records of one pull"},
+    {"batch", RR_OPTION_SIZE, AT(options.batch), "1024", .least = 1, .most = 65536, .help = "records of one pull"},
     {"pulls", RR_OPTION_SIZE, AT(options.pulls), "3", .least = 1, .most = 64, .help = "pulls outstanding"},
     {"ack_wait", RR_OPTION_SECONDS, AT(options.ack_wait_s), "60s", .least = 1, .most = DAY_S,
      .help = "of a consumer that is made: when what is not acknowledged comes again"},
-    {"timeout", RR_OPTION_MILLIS, AT(options.timeout_ms), "5s", .least = 1, .most = DAY_MS,
-     .help = "of one request"},
+    {"timeout", RR_OPTION_MILLIS, AT(options.timeout_ms), "5s", .least = 1, .most = DAY_MS, .help = "of one request"},
     {"user", RR_OPTION_TEXT, AT(options.user), .help = "with 'password'"},
     {"password", RR_OPTION_TEXT, AT(options.password), .help = "best as ${env:NAME} or ${file:PATH}"},
     {"token", RR_OPTION_TEXT, AT(options.token), .help = "instead of user and password"},
     {"credentials", RR_OPTION_PATH, AT(options.credentials_file), .help = "a .creds file instead"},
-    {"nkey", RR_OPTION_PATH, AT(options.nkey_seed_file), .help = "a file with an nkey instead: lines with seed and public key"},
+    {"nkey", RR_OPTION_PATH, AT(options.nkey_seed_file),
+     .help = "a file with an nkey instead: lines with seed and public key"},
     {"tls", RR_OPTION_READ, AT(options), .read_value = read_source_tls, .form = "", .inner = tls_options,
      .help = "certificates; for URLs that begin with tls:"},
     {"allow_loss", RR_OPTION_BOOL, AT(allow_loss), "false",
@@ -242,8 +235,7 @@ static void read_sources(const rr_reading *reading, const rr_yaml_node *node, vo
 static const rr_option store_options[] = {
     {"url", RR_OPTION_TEXT, offsetof(rr_config, store_url), .required = true, .form = "URL",
      .help = "redis://[USER:PASSWORD@]HOST[:PORT][/DB], unix://PATH or memory"},
-    {"password", RR_OPTION_TEXT, offsetof(rr_config, store.password),
-     .help = "best as ${env:NAME} or ${file:PATH}"},
+    {"password", RR_OPTION_TEXT, offsetof(rr_config, store.password), .help = "best as ${env:NAME} or ${file:PATH}"},
     {"timeout", RR_OPTION_MILLIS, offsetof(rr_config, store.timeout_ms), "2s", .least = 1, .most = DAY_MS,
      .help = "of one call"},
     {"wait_replicas", RR_OPTION_SIZE, offsetof(rr_config, store.wait_replicas), "0", .most = REPLICAS_MAX,
@@ -271,10 +263,8 @@ static void read_store(const rr_reading *reading, const rr_yaml_node *node, void
 static const rr_option nats_channel_options[] = {
     {"url", RR_OPTION_TEXT, AT(url), .required = true, .form = "URL[,URL...]",
      .help = "nats://HOST:PORT or tls://HOST:PORT"},
-    {"prefix", RR_OPTION_TEXT, AT(prefix), "rr.alerts", .form = "SUBJECT",
-     .help = "subjects are PREFIX.CONTRACT.KIND"},
-    {"timeout", RR_OPTION_MILLIS, AT(timeout_ms), "5s", .least = 1, .most = DAY_MS,
-     .help = "of one hand-over"},
+    {"prefix", RR_OPTION_TEXT, AT(prefix), "rr.alerts", .form = "SUBJECT", .help = "subjects are PREFIX.CONTRACT.KIND"},
+    {"timeout", RR_OPTION_MILLIS, AT(timeout_ms), "5s", .least = 1, .most = DAY_MS, .help = "of one hand-over"},
     {"user", RR_OPTION_TEXT, AT(user), .help = "with 'password'"},
     {"password", RR_OPTION_TEXT, AT(password), .help = "best as ${env:NAME} or ${file:PATH}"},
     {"token", RR_OPTION_TEXT, AT(token), .help = "instead of user and password"},
@@ -287,17 +277,15 @@ static const rr_option nats_channel_options[] = {
 
 #undef AT
 
-static void read_nats_channel(const rr_reading *reading, const rr_yaml_node *node,
-                              rr_channel_options *options)
+static void read_nats_channel(const rr_reading *reading, const rr_yaml_node *node, rr_channel_options *options)
 {
     rr_auth auth;
 
-    if (!rr_options_read(reading, nats_channel_options, "an alert channel of kind nats", node, options,
-                         NULL)) {
+    if (!rr_options_read(reading, nats_channel_options, "an alert channel of kind nats", node, options, NULL)) {
         return;
     }
-    auth = (rr_auth){options->user, options->password, options->token, options->credentials_file,
-                     options->nkey_seed_file};
+    auth =
+        (rr_auth){options->user, options->password, options->token, options->credentials_file, options->nkey_seed_file};
     rr_check_auth(reading, node, &auth);
     rr_check_nats_url(reading, rr_yaml_get(node, "url"), options->url);
     rr_check_subject(reading, rr_yaml_get(node, "prefix"), "prefix", options->prefix, false);
@@ -414,13 +402,13 @@ static void read_contracts_file(const rr_reading *reading, const rr_yaml_node *n
 #define AT(member) offsetof(rr_config, member)
 
 const rr_option rr_config_options[] = {
-    {"store", RR_OPTION_READ, 0, .required = true, .read_value = read_store, .form = "URL, or",
-     .inner = store_options, .help = "where cells are kept"},
+    {"store", RR_OPTION_READ, 0, .required = true, .read_value = read_store, .form = "URL, or", .inner = store_options,
+     .help = "where cells are kept"},
     {"prefix", RR_OPTION_TEXT, AT(prefix), "rr", .help = "the first part of all keys in the store"},
     {"sources", RR_OPTION_READ, 0, .required = true, .read_value = read_sources, .form = "[{...}, ...]",
      .inner = source_options, .help = "where records come from"},
-    {"contracts", RR_OPTION_READ, 0, .read_value = read_contracts, .form = "[{...}, ...]",
-     .inner = rr_contract_options, .help = "what the records promise; here or in 'contracts_file'"},
+    {"contracts", RR_OPTION_READ, 0, .read_value = read_contracts, .form = "[{...}, ...]", .inner = rr_contract_options,
+     .help = "what the records promise; here or in 'contracts_file'"},
     {"contracts_file", RR_OPTION_READ, 0, .read_value = read_contracts_file, .form = "PATH",
      .help = "a file with 'contracts:'; a relative path starts at this file's folder"},
     {"alerts", RR_OPTION_READ, 0, .read_value = read_alerts, .form = "[log, {nats: ...}]",
@@ -478,13 +466,11 @@ static rr_status read_text(const rr_reading *reading, rr_slice text, rr_config *
     return reading->problems->errors == before ? RR_OK : RR_CONFIG;
 }
 
-rr_status rr_config_parse(const char *path_for_messages, rr_slice text, rr_config *config,
-                          rr_problems *problems)
+rr_status rr_config_parse(const char *path_for_messages, rr_slice text, rr_config *config, rr_problems *problems)
 {
     rr_reading reading;
 
-    return begin(path_for_messages, config, problems, &reading) ? read_text(&reading, text, config)
-                                                                : RR_MEMORY;
+    return begin(path_for_messages, config, problems, &reading) ? read_text(&reading, text, config) : RR_MEMORY;
 }
 
 rr_status rr_config_load(const char *path, rr_config *config, rr_problems *problems)

@@ -52,8 +52,7 @@ typedef struct rr_config {
 /* Reads and checks; touches no network. CONFIG: there are errors, all in the problems (warnings may be there after
  * OK, too); IO: the file itself cannot be read; MEMORY. Initialises the config: fini it after any answer. */
 rr_status rr_config_load(const char *path, rr_config *config, rr_problems *problems);
-rr_status rr_config_parse(const char *path_for_messages, rr_slice text, rr_config *config,
-                          rr_problems *problems);
+rr_status rr_config_parse(const char *path_for_messages, rr_slice text, rr_config *config, rr_problems *problems);
 
 void rr_config_fini(rr_config *config);
 

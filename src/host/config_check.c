@@ -8,15 +8,14 @@ enum { NAME_MAX_BYTES = 128 };
 
 void rr_check_auth(const rr_reading *reading, const rr_yaml_node *node, const rr_auth *auth)
 {
-    int ways = (auth->user != NULL || auth->password != NULL) + (auth->token != NULL) +
-               (auth->credentials != NULL) + (auth->nkey != NULL);
+    int ways = (auth->user != NULL || auth->password != NULL) + (auth->token != NULL) + (auth->credentials != NULL) +
+               (auth->nkey != NULL);
 
     if (ways > 1) {
         rr_problems_error(reading->problems, rr_yaml_place(reading, node),
                           "only one of 'user' with 'password', 'token', 'credentials' and 'nkey'");
     } else if ((auth->user == NULL) != (auth->password == NULL)) {
-        rr_problems_error(reading->problems, rr_yaml_place(reading, node),
-                          "'user' and 'password' come together");
+        rr_problems_error(reading->problems, rr_yaml_place(reading, node), "'user' and 'password' come together");
     }
 }
 
@@ -94,8 +93,8 @@ static const char *subject_trouble(const char *subject, bool may_be_pattern)
     }
 }
 
-void rr_check_subject(const rr_reading *reading, const rr_yaml_node *node, const char *key,
-                      const char *subject, bool may_be_pattern)
+void rr_check_subject(const rr_reading *reading, const rr_yaml_node *node, const char *key, const char *subject,
+                      bool may_be_pattern)
 {
     const char *trouble = node == NULL || subject == NULL ? NULL : subject_trouble(subject, may_be_pattern);
 
@@ -195,8 +194,7 @@ static bool covers(const char *first, const char *second)
     return rr_subject_matches(first, rr_slice_of(second)) && (!ends_open(second) || ends_open(first));
 }
 
-static void check_routes(const rr_reading *reading, const rr_contract_list *contracts,
-                         const rr_source_config *source)
+static void check_routes(const rr_reading *reading, const rr_contract_list *contracts, const rr_source_config *source)
 {
     for (size_t i = 0; i < source->route_count; i++) {
         bind_route(reading, contracts, (rr_route *)&source->routes[i]);
@@ -216,28 +214,24 @@ static bool same(const char *a, const char *b)
     return a != NULL && b != NULL && strcmp(a, b) == 0;
 }
 
-static void check_two_sources(const rr_reading *reading, const rr_source_config *first,
-                              const rr_source_config *second)
+static void check_two_sources(const rr_reading *reading, const rr_source_config *first, const rr_source_config *second)
 {
     if (same(first->name, second->name)) {
-        rr_problems_error(reading->problems, second->place,
-                          "source '%.80s' a second time; the first is in line %d", second->name,
-                          first->place.line);
+        rr_problems_error(reading->problems, second->place, "source '%.80s' a second time; the first is in line %d",
+                          second->name, first->place.line);
     }
     if (!same(first->options.stream, second->options.stream) ||
         !same(first->options.consumer, second->options.consumer)) {
         return;
     }
     if (same(first->options.url, second->options.url)) {
-        rr_problems_error(
-            reading->problems, second->place,
-            "the same stream and consumer as in line %d: two readers would take each other's records",
-            first->place.line);
+        rr_problems_error(reading->problems, second->place,
+                          "the same stream and consumer as in line %d: two readers would take each other's records",
+                          first->place.line);
     } else {
-        rr_problems_warn(
-            reading->problems, second->place,
-            "the same stream and consumer as in line %d: right only if the urls are of different systems",
-            first->place.line);
+        rr_problems_warn(reading->problems, second->place,
+                         "the same stream and consumer as in line %d: right only if the urls are of different systems",
+                         first->place.line);
     }
 }
 
@@ -265,8 +259,8 @@ void rr_config_check(const rr_reading *reading, const rr_yaml_node *root, rr_con
     }
     for (size_t i = 0; i < config->contracts.count; i++) {
         if (config->contracts.items[i].name.len != 0 && !is_fed(config, &config->contracts.items[i])) {
-            rr_problems_warn(reading->problems, config->contracts.places[i],
-                             "no source feeds contract '%.*s'", RR_SHOW(config->contracts.items[i].name));
+            rr_problems_warn(reading->problems, config->contracts.places[i], "no source feeds contract '%.*s'",
+                             RR_SHOW(config->contracts.items[i].name));
         }
     }
 }

@@ -118,8 +118,8 @@ static void bad_word(const rr_reading *reading, const rr_option *option, const r
         rr_nearest_try(&nearest, rr_slice_of(option->words[i]));
     }
     word_list(option, words, sizeof words);
-    rr_problems_error(reading->problems, rr_yaml_place(reading, node), "'%s' must be %s, not %s%s",
-                      option->name, words, rr_yaml_seen(node, seen), rr_nearest_hint(&nearest, "", hint));
+    rr_problems_error(reading->problems, rr_yaml_place(reading, node), "'%s' must be %s, not %s%s", option->name, words,
+                      rr_yaml_seen(node, seen), rr_nearest_hint(&nearest, "", hint));
 }
 
 static void print_bound(const rr_option *option, int64_t bound, char *text, size_t room)
@@ -135,8 +135,7 @@ static void print_bound(const rr_option *option, int64_t bound, char *text, size
     }
 }
 
-static void check_bounds(const rr_reading *reading, const rr_option *option, const rr_yaml_node *node,
-                         int64_t seen)
+static void check_bounds(const rr_reading *reading, const rr_option *option, const rr_yaml_node *node, int64_t seen)
 {
     char least[48], most[48];
 
@@ -146,11 +145,11 @@ static void check_bounds(const rr_reading *reading, const rr_option *option, con
     print_bound(option, option->least, least, sizeof least);
     print_bound(option, option->most, most, sizeof most);
     if (option->most == 0) {
-        rr_problems_error(reading->problems, rr_yaml_place(reading, node), "'%s' must be at least %s",
-                          option->name, least);
+        rr_problems_error(reading->problems, rr_yaml_place(reading, node), "'%s' must be at least %s", option->name,
+                          least);
     } else {
-        rr_problems_error(reading->problems, rr_yaml_place(reading, node), "'%s' must be from %s to %s",
-                          option->name, least, most);
+        rr_problems_error(reading->problems, rr_yaml_place(reading, node), "'%s' must be from %s to %s", option->name,
+                          least, most);
     }
 }
 
@@ -159,8 +158,7 @@ static bool is_bool(rr_slice text)
     return rr_slice_equal(text, RR_SLICE("true")) || rr_slice_equal(text, RR_SLICE("false"));
 }
 
-static void read_number(const rr_reading *reading, const rr_option *option, const rr_yaml_node *node,
-                        void *member)
+static void read_number(const rr_reading *reading, const rr_option *option, const rr_yaml_node *node, void *member)
 {
     int64_t seen = 0;
 
@@ -171,8 +169,7 @@ static void read_number(const rr_reading *reading, const rr_option *option, cons
     check_bounds(reading, option, node, seen);
 }
 
-static void read_member(const rr_reading *reading, const rr_option *option, const rr_yaml_node *node,
-                        void *member)
+static void read_member(const rr_reading *reading, const rr_option *option, const rr_yaml_node *node, void *member)
 {
     rr_slice text;
     int word;
@@ -256,8 +253,7 @@ static bool is_ignored(const char *const *ignored, rr_slice key)
     return false;
 }
 
-static void unknown_key(const rr_reading *reading, const rr_option *table, const char *what,
-                        const rr_yaml_node *key)
+static void unknown_key(const rr_reading *reading, const rr_option *table, const char *what, const rr_yaml_node *key)
 {
     char hint[RR_HINT_MAX];
     rr_nearest nearest;
@@ -266,30 +262,29 @@ static void unknown_key(const rr_reading *reading, const rr_option *table, const
     for (; table->name != NULL; table++) {
         rr_nearest_try(&nearest, rr_slice_of(table->name));
     }
-    rr_problems_error(reading->problems, rr_yaml_place(reading, key), "unknown key '%.*s' in %s%s",
-                      RR_SHOW(key->raw), what, rr_nearest_hint(&nearest, "", hint));
+    rr_problems_error(reading->problems, rr_yaml_place(reading, key), "unknown key '%.*s' in %s%s", RR_SHOW(key->raw),
+                      what, rr_nearest_hint(&nearest, "", hint));
 }
 
-static void require(const rr_reading *reading, const rr_option *table, const char *what,
-                    const rr_yaml_node *node)
+static void require(const rr_reading *reading, const rr_option *table, const char *what, const rr_yaml_node *node)
 {
     for (; table->name != NULL; table++) {
         if (table->required && rr_yaml_get(node, table->name) == NULL) {
-            rr_problems_error(reading->problems, rr_yaml_place(reading, node), "%s needs '%s': %s", what,
-                              table->name, table->help);
+            rr_problems_error(reading->problems, rr_yaml_place(reading, node), "%s needs '%s': %s", what, table->name,
+                              table->help);
         }
     }
 }
 
-bool rr_options_read(const rr_reading *reading, const rr_option *table, const char *what,
-                     const rr_yaml_node *node, void *target, const char *const *ignored)
+bool rr_options_read(const rr_reading *reading, const rr_option *table, const char *what, const rr_yaml_node *node,
+                     void *target, const char *const *ignored)
 {
     char seen[RR_YAML_SEEN_MAX];
 
     rr_options_preset(table, target);
     if (node->kind != RR_YAML_MAP) {
-        rr_problems_error(reading->problems, rr_yaml_place(reading, node),
-                          "%s must be a mapping of keys, not %s", what, rr_yaml_seen(node, seen));
+        rr_problems_error(reading->problems, rr_yaml_place(reading, node), "%s must be a mapping of keys, not %s", what,
+                          rr_yaml_seen(node, seen));
         return false;
     }
     for (const rr_yaml_node *value = node->first; value != NULL; value = value->next) {

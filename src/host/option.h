@@ -47,8 +47,8 @@ struct rr_option {
 
 /* Reads a mapping into a struct: defaults first, then each key. `what` names the mapping in messages ("a source").
  * False: it is not even a mapping. Keys in `ignored` (ended by NULL, may be NULL) are somebody else's. */
-bool rr_options_read(const rr_reading *reading, const rr_option *table, const char *what,
-                     const rr_yaml_node *node, void *target, const char *const *ignored);
+bool rr_options_read(const rr_reading *reading, const rr_option *table, const char *what, const rr_yaml_node *node,
+                     void *target, const char *const *ignored);
 
 /* Sets the defaults alone. Presets are ours: one that cannot be read is an assertion. */
 void rr_options_preset(const rr_option *table, void *target);
@@ -57,8 +57,7 @@ void rr_options_preset(const rr_option *table, void *target);
 void rr_options_print(const rr_option *table, int indent, rr_buf *buf);
 
 /* "must be WHAT, not SEEN" at the node. */
-void rr_option_expect(const rr_reading *reading, const rr_yaml_node *node, const char *name,
-                      const char *what);
+void rr_option_expect(const rr_reading *reading, const rr_yaml_node *node, const char *name, const char *what);
 
 /* One scalar that must hold a text: false (and a problem) if it does not. `name` is for the message. */
 bool rr_option_text(const rr_reading *reading, const rr_yaml_node *node, const char *name, rr_slice *text);

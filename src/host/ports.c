@@ -14,8 +14,7 @@ enum { PLUGINS_MAX = 32 };
 static const rr_plugin linked[] = {
     {RR_PLUGIN_MAGIC, RR_PLUGIN_ABI, "store_memory", "cells in this process", .store = &rr_store_memory_ops},
     {RR_PLUGIN_MAGIC, RR_PLUGIN_ABI, "store_redis", "cells in Redis", .store = &rr_store_redis_ops},
-    {RR_PLUGIN_MAGIC, RR_PLUGIN_ABI, "source_jetstream", "NATS JetStream",
-     .source = &rr_source_jetstream_ops},
+    {RR_PLUGIN_MAGIC, RR_PLUGIN_ABI, "source_jetstream", "NATS JetStream", .source = &rr_source_jetstream_ops},
     {RR_PLUGIN_MAGIC, RR_PLUGIN_ABI, "alert_log", "a line on standard error", .channel = &rr_alert_log_ops},
     {RR_PLUGIN_MAGIC, RR_PLUGIN_ABI, "alert_nats", "a NATS subject", .channel = &rr_alert_nats_ops},
 };
@@ -33,17 +32,16 @@ rr_status rr_ports_load(const char *path, rr_error *error)
     }
     if (plugin == NULL || plugin->magic != RR_PLUGIN_MAGIC) {
         dlclose(object);
-        return rr_fail(error, RR_CONFIG,
-                       "plugin %s: it exports no rr_plugin, so it is not a plugin of this program", path);
+        return rr_fail(error, RR_CONFIG, "plugin %s: it exports no rr_plugin, so it is not a plugin of this program",
+                       path);
     }
     if (plugin->abi != RR_PLUGIN_ABI || loaded_count == PLUGINS_MAX) {
         unsigned abi = plugin->abi;
 
         dlclose(object);
         return abi != RR_PLUGIN_ABI
-                   ? rr_fail(error, RR_CONFIG,
-                             "plugin %s: built for ABI %u, this program has %u: build it again", path, abi,
-                             RR_PLUGIN_ABI)
+                   ? rr_fail(error, RR_CONFIG, "plugin %s: built for ABI %u, this program has %u: build it again", path,
+                             abi, RR_PLUGIN_ABI)
                    : rr_fail(error, RR_CONFIG, "plugin %s: more than %d plugins", path, PLUGINS_MAX);
     }
     loaded[loaded_count++] = plugin;
@@ -76,8 +74,7 @@ const rr_store_ops *rr_ports_store(const char *url, rr_error *error)
         }
     }
     rr_fail(error, RR_CONFIG,
-            "store %s: no store has this scheme; there are memory:, redis://host:port/db and unix:///path",
-            url);
+            "store %s: no store has this scheme; there are memory:, redis://host:port/db and unix:///path", url);
     return NULL;
 }
 

@@ -55,8 +55,7 @@ static char *printable(const char *text)
     return clean;
 }
 
-static void add(rr_problems *problems, rr_severity severity, rr_place place, const char *format,
-                va_list arguments)
+static void add(rr_problems *problems, rr_severity severity, rr_place place, const char *format, va_list arguments)
 {
     char text[RR_ERROR_TEXT_MAX];
     rr_problem problem = {.severity = severity, .place = place};

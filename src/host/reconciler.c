@@ -40,7 +40,8 @@ static rr_status no_memory(rr_error *error)
 static rr_status read_contract(rr_reconciler *r, const rr_reconciler_options *options, rr_error *error)
 {
     rr_problems problems = {0};
-    rr_status status = rr_contracts_parse("contract_yaml", rr_slice_of(options->contract_yaml), &r->contracts, &problems);
+    rr_status status =
+        rr_contracts_parse("contract_yaml", rr_slice_of(options->contract_yaml), &r->contracts, &problems);
 
     if (status != RR_OK) {
         rr_problems_fail(&problems, error);
@@ -50,8 +51,9 @@ static rr_status read_contract(rr_reconciler *r, const rr_reconciler_options *op
         status = rr_fail(error, RR_CONFIG, "contract_yaml has %zu contracts: say which", r->contracts.count);
     } else {
         r->contract = rr_contracts_find(&r->contracts, rr_slice_of(options->contract));
-        status = r->contract != NULL ? RR_OK
-                                     : rr_fail(error, RR_CONFIG, "contract_yaml has no contract named '%s'", options->contract);
+        status = r->contract != NULL
+                     ? RR_OK
+                     : rr_fail(error, RR_CONFIG, "contract_yaml has no contract named '%s'", options->contract);
     }
     rr_problems_fini(&problems);
     return status;
@@ -151,7 +153,8 @@ static void answer(const rr_item *item, rr_answer *to)
                       .dead_letter = rr_verdict_settle(item->outcome.verdict) == RR_SETTLE_DEAD_LETTER};
 }
 
-rr_status rr_reconciler_take(rr_reconciler *r, const rr_input *inputs, size_t count, rr_answer *answers, rr_error *error)
+rr_status rr_reconciler_take(rr_reconciler *r, const rr_input *inputs, size_t count, rr_answer *answers,
+                             rr_error *error)
 {
     rr_status status;
 
@@ -172,8 +175,8 @@ rr_status rr_reconciler_take(rr_reconciler *r, const rr_input *inputs, size_t co
     return status;
 }
 
-rr_status rr_reconciler_get(rr_reconciler *r, rr_slice business_key, rr_slice metric_version, int64_t start_us, int64_t end_us,
-                 rr_slice *json, rr_error *error)
+rr_status rr_reconciler_get(rr_reconciler *r, rr_slice business_key, rr_slice metric_version, int64_t start_us,
+                            int64_t end_us, rr_slice *json, rr_error *error)
 {
     rr_load load = {0};
     rr_buf key = {0};

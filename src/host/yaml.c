@@ -31,8 +31,7 @@ static rr_place place_of(const builder *build, yaml_mark_t mark)
 }
 
 #define FAIL(build, mark, ...) \
-    (rr_problems_error((build)->reading->problems, place_of(build, mark), __VA_ARGS__), \
-     (build)->failed = true)
+    (rr_problems_error((build)->reading->problems, place_of(build, mark), __VA_ARGS__), (build)->failed = true)
 
 static void out_of_memory(const rr_reading *reading)
 {
@@ -94,8 +93,7 @@ static bool check_key(builder *build, const rr_yaml_node *map, const rr_yaml_nod
     for (const rr_yaml_node *other = map->first; other != NULL; other = other->next) {
         if (rr_slice_equal(other->key->raw, key->raw)) {
             rr_problems_error(reading->problems, rr_yaml_place(reading, key),
-                              "key '%.*s' a second time; the first is in line %d", RR_SHOW(key->raw),
-                              other->key->line);
+                              "key '%.*s' a second time; the first is in line %d", RR_SHOW(key->raw), other->key->line);
             break;
         }
     }
@@ -176,8 +174,7 @@ static void scalar(builder *build, const yaml_event_t *event)
     }
     refuse_anchor(build, event, event->data.scalar.anchor, event->data.scalar.tag);
     if (text.len != 0 && memchr(text.data, '\0', text.len) != NULL) {
-        rr_problems_error(build->reading->problems, rr_yaml_place(build->reading, node),
-                          "a text with a NUL in it");
+        rr_problems_error(build->reading->problems, rr_yaml_place(build->reading, node), "a text with a NUL in it");
         text.len = strlen(text.data);
     }
     node->quoted = event->data.scalar.style != YAML_PLAIN_SCALAR_STYLE;
@@ -241,8 +238,7 @@ static void syntax_error(builder *build)
     } else if (strstr(text, "mapping values") != NULL) {
         FAIL(build, mark, "%s: a text with a colon at its end or before a space needs quotes", text);
     } else if (parser->context != NULL) {
-        FAIL(build, mark, "%s, %s that begins in line %zu", text, parser->context,
-             parser->context_mark.line + 1);
+        FAIL(build, mark, "%s, %s that begins in line %zu", text, parser->context, parser->context_mark.line + 1);
     } else {
         FAIL(build, mark, "%s", text);
     }
@@ -309,8 +305,7 @@ rr_status rr_yaml_slurp(const char *path, size_t most, rr_arena *arena, rr_slice
 const char *rr_yaml_beside(const rr_reading *reading, rr_slice path)
 {
     const char *slash = strrchr(reading->path, '/');
-    size_t folder =
-        slash == NULL || path.len == 0 || path.data[0] == '/' ? 0 : (size_t)(slash - reading->path) + 1;
+    size_t folder = slash == NULL || path.len == 0 || path.data[0] == '/' ? 0 : (size_t)(slash - reading->path) + 1;
     char *joined = rr_arena_take(reading->arena, folder + path.len + 1);
 
     if (joined == NULL) {
@@ -329,8 +324,8 @@ static bool put_env(const rr_reading *reading, const rr_yaml_node *node, rr_slic
     const char *value;
 
     if (name.len == 0 || name.len >= sizeof variable) {
-        rr_problems_error(reading->problems, rr_yaml_place(reading, node),
-                          "${env:%.*s}: not the name of a variable", RR_SHOW(name));
+        rr_problems_error(reading->problems, rr_yaml_place(reading, node), "${env:%.*s}: not the name of a variable",
+                          RR_SHOW(name));
         return false;
     }
     memcpy(variable, name.data, name.len);
@@ -364,8 +359,8 @@ static bool put_file(const rr_reading *reading, const rr_yaml_node *node, rr_sli
         text.len -= text.len > 1 && text.data[text.len - 2] == '\r' ? 2 : 1;
     }
     if (text.len != 0 && memchr(text.data, '\0', text.len) != NULL) {
-        rr_problems_error(reading->problems, rr_yaml_place(reading, node),
-                          "${file:%.*s}: the file holds a NUL", RR_SHOW(name));
+        rr_problems_error(reading->problems, rr_yaml_place(reading, node), "${file:%.*s}: the file holds a NUL",
+                          RR_SHOW(name));
         return false;
     }
     rr_buf_slice(out, text);
@@ -486,8 +481,7 @@ const rr_yaml_node *rr_yaml_get(const rr_yaml_node *map, const char *key)
 bool rr_yaml_is_null(const rr_yaml_node *node)
 {
     return node->kind == RR_YAML_SCALAR && !node->quoted &&
-           (node->text.len == 0 || strcmp(node->text.data, "~") == 0 ||
-            strcasecmp(node->text.data, "null") == 0);
+           (node->text.len == 0 || strcmp(node->text.data, "~") == 0 || strcasecmp(node->text.data, "null") == 0);
 }
 
 const char *rr_yaml_seen(const rr_yaml_node *node, char text[RR_YAML_SEEN_MAX])

@@ -5,14 +5,7 @@
 #include "rows.h"
 
 /* What survives of what the store acknowledged, from the most to the least. */
-typedef enum keeping {
-    KEEPS_ALL,
-    KEEPS_TO_A_SECOND,
-    KEEPS_MOST,
-    KEEPS_SNAPSHOT,
-    KEEPS_NOTHING,
-    KEEPS_UNTOLD
-} keeping;
+typedef enum keeping { KEEPS_ALL, KEEPS_TO_A_SECOND, KEEPS_MOST, KEEPS_SNAPSHOT, KEEPS_NOTHING, KEEPS_UNTOLD } keeping;
 
 static keeping after_process(const rr_store_survey *store)
 {
@@ -46,8 +39,7 @@ static const char *loss_words(keeping kept)
         return "what the kernel had not written, about 30 seconds (appendfsync no), with their alerts and "
                "decisions";
     case KEEPS_SNAPSHOT: return "everything since the last snapshot, with its alerts and decisions";
-    case KEEPS_NOTHING:
-        return "every cell, open conflict, alert not yet sent and decision: it keeps nothing on disk";
+    case KEEPS_NOTHING: return "every cell, open conflict, alert not yet sent and decision: it keeps nothing on disk";
     default: return "no telling: the server did not tell how it keeps its writes";
     }
 }
@@ -80,8 +72,7 @@ static void put_reach(const rr_preflight *preflight, char *text, size_t room)
                      rr_amount_us(told->stream.max_age_us, age));
             put(text, room, line);
         } else if (told->stream.max_messages > 0 || told->stream.max_bytes > 0) {
-            snprintf(line, sizeof line, " Stream %s reaches back as far as its limits let it.",
-                     told->stream.name);
+            snprintf(line, sizeof line, " Stream %s reaches back as far as its limits let it.", told->stream.name);
             put(text, room, line);
         }
     }

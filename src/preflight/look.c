@@ -16,10 +16,9 @@ static rr_status look_at_store(rr_preflight *preflight, rr_error *error)
         return error->status;
     }
     preflight->store_status =
-        ops->survey == NULL
-            ? rr_fail(&preflight->store_error, RR_INTERNAL, "this store cannot tell of its server")
-            : ops->survey(config->store_url, &config->store, rr_slice_of(config->prefix), &preflight->store,
-                          &preflight->store_error);
+        ops->survey == NULL ? rr_fail(&preflight->store_error, RR_INTERNAL, "this store cannot tell of its server")
+                            : ops->survey(config->store_url, &config->store, rr_slice_of(config->prefix),
+                                          &preflight->store, &preflight->store_error);
     return RR_OK;
 }
 
@@ -33,9 +32,8 @@ static rr_status look_at_source(const rr_source_config *config, rr_preflight_sou
     }
     /* Where the dead letters of any record would go. */
     snprintf(letter, sizeof letter, "%s" RR_DEAD_LETTER_EXAMPLE, config->dead_letters);
-    look->status = ops->survey == NULL
-                       ? rr_fail(&look->error, RR_INTERNAL, "this source cannot tell of its servers")
-                       : ops->survey(&config->options, rr_slice_of(letter), &look->told, &look->error);
+    look->status = ops->survey == NULL ? rr_fail(&look->error, RR_INTERNAL, "this source cannot tell of its servers")
+                                       : ops->survey(&config->options, rr_slice_of(letter), &look->told, &look->error);
     return RR_OK;
 }
 
@@ -81,8 +79,7 @@ static bool stops(const rr_finding *finding)
     return finding->severity == RR_PREFLIGHT_REFUSE && !finding->row->passes;
 }
 
-static void tell_one(const rr_finding *finding,
-                     void (*tell)(rr_preflight_severity severity, const char *text))
+static void tell_one(const rr_finding *finding, void (*tell)(rr_preflight_severity severity, const char *text))
 {
     rr_buf text = {0};
 
@@ -107,8 +104,8 @@ static rr_status refuse(const rr_finding *finding, size_t more, rr_error *error)
     return RR_CONFIG;
 }
 
-static rr_status pass_on(const rr_preflight *preflight,
-                         void (*tell)(rr_preflight_severity severity, const char *text), rr_error *error)
+static rr_status pass_on(const rr_preflight *preflight, void (*tell)(rr_preflight_severity severity, const char *text),
+                         rr_error *error)
 {
     const rr_finding *first = NULL;
     size_t stopping = 0;
@@ -126,8 +123,8 @@ static rr_status pass_on(const rr_preflight *preflight,
     return first == NULL ? RR_OK : refuse(first, stopping - 1, error);
 }
 
-rr_status rr_preflight_check(const rr_config *config,
-                             void (*tell)(rr_preflight_severity severity, const char *text), rr_error *error)
+rr_status rr_preflight_check(const rr_config *config, void (*tell)(rr_preflight_severity severity, const char *text),
+                             rr_error *error)
 {
     rr_preflight preflight;
     rr_status status = rr_preflight_look(&preflight, config, NULL, error);

@@ -71,8 +71,7 @@ static void add_contract(want *sum, const rr_contract *contract, const rr_prefli
     } else if (contract->retention_us == RR_FOREVER) {
         sum->daily_bytes += each * (double)DAY_US / (double)step_us;
     } else {
-        double kept_us =
-            (double)contract->retention_us + (double)contract->grace_us + (double)contract->size_us;
+        double kept_us = (double)contract->retention_us + (double)contract->grace_us + (double)contract->size_us;
 
         sum->bytes += each * (kept_us / (double)step_us + 1);
     }
@@ -96,19 +95,16 @@ static bool say(const rr_preflight_view *view, const want *sum)
     char bytes[RR_AMOUNT_MAX], daily[RR_AMOUNT_MAX], bound[RR_AMOUNT_MAX], growth[96] = "", rest[160] = "";
 
     if (sum->daily_bytes > 0) {
-        snprintf(growth, sizeof growth, ", and %s more each day without end",
-                 rr_amount_bytes(sum->daily_bytes, daily));
+        snprintf(growth, sizeof growth, ", and %s more each day without end", rr_amount_bytes(sum->daily_bytes, daily));
     }
     if (sum->unknown != 0) {
-        snprintf(rest, sizeof rest,
-                 "; windows of kind any cannot be counted: one a key was taken for %zu contracts",
+        snprintf(rest, sizeof rest, "; windows of kind any cannot be counted: one a key was taken for %zu contracts",
                  sum->unknown);
     }
     return rr_preflight_say(
-        view, "%llu keys want %s%s%s; maxmemory is %s%s", (unsigned long long)view->all->hopes.keys,
-        sum->most, rr_amount_bytes(sum->bytes, bytes), growth,
-        view->store->max_memory > 0 ? rr_amount_bytes((double)view->store->max_memory, bound) : "not set",
-        rest);
+        view, "%llu keys want %s%s%s; maxmemory is %s%s", (unsigned long long)view->all->hopes.keys, sum->most,
+        rr_amount_bytes(sum->bytes, bytes), growth,
+        view->store->max_memory > 0 ? rr_amount_bytes((double)view->store->max_memory, bound) : "not set", rest);
 }
 
 static bool is_short(const rr_preflight_view *view, const want *sum)

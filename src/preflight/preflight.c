@@ -69,13 +69,12 @@ static bool make_room(rr_preflight *preflight)
 
 static void say_where(const rr_preflight_view *view, rr_finding *finding)
 {
-    int name_len =
-        view->contract == NULL ? 0 : (int)(view->contract->name.len < 80 ? view->contract->name.len : 80);
+    int name_len = view->contract == NULL ? 0 : (int)(view->contract->name.len < 80 ? view->contract->name.len : 80);
     const char *name = view->contract == NULL ? "" : view->contract->name.data;
 
     if (view->source != NULL && view->contract != NULL) {
-        snprintf(finding->where, sizeof finding->where, "source %.80s, contract %.*s", view->source->name,
-                 name_len, name);
+        snprintf(finding->where, sizeof finding->where, "source %.80s, contract %.*s", view->source->name, name_len,
+                 name);
     } else if (view->source != NULL) {
         snprintf(finding->where, sizeof finding->where, "source %.80s", view->source->name);
     } else if (view->contract != NULL) {
@@ -137,16 +136,15 @@ static bool judge_all(rr_preflight *preflight)
 {
     const rr_config *config = preflight->config;
     const rr_store_survey *store = preflight->store_status == RR_OK ? &preflight->store : NULL;
-    bool good = store == NULL || ask_rows(preflight, RR_PREFLIGHT_STORE,
-                                          (rr_preflight_view){.all = preflight, .store = store});
+    bool good =
+        store == NULL || ask_rows(preflight, RR_PREFLIGHT_STORE, (rr_preflight_view){.all = preflight, .store = store});
 
     for (size_t k = 0; good && k < config->source_count; k++) {
         good = judge_source(preflight, k, store);
     }
     for (size_t k = 0; good && k < config->contracts.count; k++) {
-        good = ask_rows(
-            preflight, RR_PREFLIGHT_CONTRACT,
-            (rr_preflight_view){.all = preflight, .store = store, .contract = &config->contracts.items[k]});
+        good = ask_rows(preflight, RR_PREFLIGHT_CONTRACT,
+                        (rr_preflight_view){.all = preflight, .store = store, .contract = &config->contracts.items[k]});
     }
     return good;
 }

@@ -37,7 +37,7 @@ typedef struct rr_preflight_row {
     const char *name; /* "store_evicts" */
     rr_preflight_scope scope;
     rr_preflight_severity severity;
-    bool loss; /* a refusal that `allow_loss: true` of the source turns into a warning */
+    bool loss;   /* a refusal that `allow_loss: true` of the source turns into a warning */
     bool passes; /* a refusal that may end by itself: `run` starts, with a warning, and waits as in an outage */
     bool (*probe)(const rr_preflight_view *view); /* the fault is there; says what was seen */
     const char *means;                            /* why it matters, for a person */
@@ -110,7 +110,7 @@ void rr_finding_print(const rr_finding *finding, rr_buf *buf);
 
 /* What `run` asks before it starts: `tell` gets each finding that does not stop it. CONFIG: it must not start, and the
  * error names the first refusal and how many more there are. UNAVAILABLE: a server went away; try again. */
-rr_status rr_preflight_check(const rr_config *config,
-                             void (*tell)(rr_preflight_severity severity, const char *text), rr_error *error);
+rr_status rr_preflight_check(const rr_config *config, void (*tell)(rr_preflight_severity severity, const char *text),
+                             rr_error *error);
 
 #endif

@@ -99,8 +99,7 @@ static void json_unreachable(const rr_preflight *preflight, rr_buf *buf)
     }
     for (size_t k = 0; k < preflight->config->source_count; k++) {
         if (preflight->sources[k].status != RR_OK) {
-            json_unseen(buf, first, "source", preflight->config->sources[k].name,
-                        preflight->sources[k].error.text);
+            json_unseen(buf, first, "source", preflight->config->sources[k].name, preflight->sources[k].error.text);
             first = false;
         }
     }

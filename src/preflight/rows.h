@@ -16,12 +16,10 @@ struct rr_preflight_view {
 };
 
 /* Says what was seen; true, so that a probe can end with it. */
-bool rr_preflight_say(const rr_preflight_view *view, const char *format, ...)
-    __attribute__((format(printf, 2, 3)));
+bool rr_preflight_say(const rr_preflight_view *view, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 /* Tables, ended by a row without a name. */
-extern const rr_preflight_row rr_preflight_store_rows[], rr_preflight_source_rows[],
-    rr_preflight_route_rows[];
+extern const rr_preflight_row rr_preflight_store_rows[], rr_preflight_source_rows[], rr_preflight_route_rows[];
 
 /* preflight_memory.c */
 bool rr_preflight_memory_short(const rr_preflight_view *view);

@@ -96,16 +96,13 @@ static bool hidden(const rr_preflight_view *view)
 
 static bool consumer_missing(const rr_preflight_view *view)
 {
-    return view->told->consumer.there == RR_NO && view->told->stream.there == RR_YES &&
-           !view->source->options.create &&
-           rr_preflight_say(view, "there is no consumer %s, and `create` is false",
-                            view->source->options.consumer);
+    return view->told->consumer.there == RR_NO && view->told->stream.there == RR_YES && !view->source->options.create &&
+           rr_preflight_say(view, "there is no consumer %s, and `create` is false", view->source->options.consumer);
 }
 
 static bool consumer_made(const rr_preflight_view *view)
 {
-    return view->told->consumer.there == RR_NO && view->told->stream.there == RR_YES &&
-           view->source->options.create &&
+    return view->told->consumer.there == RR_NO && view->told->stream.there == RR_YES && view->source->options.create &&
            rr_preflight_say(view, "there is no consumer %s yet", view->source->options.consumer);
 }
 
@@ -238,8 +235,8 @@ static bool letters_expire(const rr_preflight_view *view)
     const rr_stream_survey *letters = &view->told->dead_letters;
     char age[RR_AMOUNT_MAX];
 
-    return letters->max_age_us > 0 && rr_preflight_say(view, "stream %s has max_age %s", letters->name,
-                                                       rr_amount_us(letters->max_age_us, age));
+    return letters->max_age_us > 0 &&
+           rr_preflight_say(view, "stream %s has max_age %s", letters->name, rr_amount_us(letters->max_age_us, age));
 }
 
 static bool letters_nearly_full(const rr_preflight_view *view)
@@ -250,9 +247,9 @@ static bool letters_nearly_full(const rr_preflight_view *view)
     char bounds[96], used[RR_AMOUNT_MAX];
 
     return full && strcmp(letters->discard, "new") == 0 &&
-           rr_preflight_say(view, "stream %s has %s and discard: new, and holds %lld letters of %s",
-                            letters->name, bounds_of(letters, bounds, sizeof bounds),
-                            (long long)letters->messages, rr_amount_bytes((double)letters->bytes, used));
+           rr_preflight_say(view, "stream %s has %s and discard: new, and holds %lld letters of %s", letters->name,
+                            bounds_of(letters, bounds, sizeof bounds), (long long)letters->messages,
+                            rr_amount_bytes((double)letters->bytes, used));
 }
 
 static bool letters_small(const rr_preflight_view *view)
@@ -260,19 +257,17 @@ static bool letters_small(const rr_preflight_view *view)
     const rr_stream_survey *letters = &view->told->dead_letters;
     int64_t longest = view->told->max_payload;
 
-    if (view->told->stream.max_message_size > 0 &&
-        (longest < 0 || view->told->stream.max_message_size < longest)) {
+    if (view->told->stream.max_message_size > 0 && (longest < 0 || view->told->stream.max_message_size < longest)) {
         longest = view->told->stream.max_message_size;
     }
     if (longest < 0 || longest > LETTER_PAYLOAD) {
         longest = LETTER_PAYLOAD;
     }
     return letters->max_message_size > 0 && letters->max_message_size < longest + LETTER_HEADERS &&
-           rr_preflight_say(
-               view,
-               "stream %s takes at most %lld bytes a letter (max_msg_size), and a record may have "
-               "%lld, with up to %d of headers",
-               letters->name, (long long)letters->max_message_size, (long long)longest, LETTER_HEADERS);
+           rr_preflight_say(view,
+                            "stream %s takes at most %lld bytes a letter (max_msg_size), and a record may have "
+                            "%lld, with up to %d of headers",
+                            letters->name, (long long)letters->max_message_size, (long long)longest, LETTER_HEADERS);
 }
 
 /* ---- a contract behind the source ---- */
@@ -284,12 +279,11 @@ static bool history_short(const rr_preflight_view *view)
 
     return stream->max_age_us > 0 && stream->max_age_us < view->contract->retention_us &&
            rr_told_repeatable(view->told) &&
-           rr_preflight_say(view, "stream %s keeps messages for %s, and the contract takes records for %s%s",
-                            stream->name, rr_amount_us(stream->max_age_us, age),
-                            view->contract->retention_us == RR_FOREVER
-                                ? "ever"
-                                : rr_amount_us(view->contract->retention_us, kept),
-                            view->contract->retention_us == RR_FOREVER ? "" : " after a window's end");
+           rr_preflight_say(
+               view, "stream %s keeps messages for %s, and the contract takes records for %s%s", stream->name,
+               rr_amount_us(stream->max_age_us, age),
+               view->contract->retention_us == RR_FOREVER ? "ever" : rr_amount_us(view->contract->retention_us, kept),
+               view->contract->retention_us == RR_FOREVER ? "" : " after a window's end");
 }
 
 static bool drops(const rr_preflight_view *view)
@@ -298,8 +292,8 @@ static bool drops(const rr_preflight_view *view)
     char bounds[96];
 
     if (stream->max_messages_per_subject > 0 && stream->discard_new_per_subject != RR_YES) {
-        return rr_preflight_say(view, "stream %s keeps %lld messages a subject (max_msgs_per_subject)",
-                                stream->name, (long long)stream->max_messages_per_subject);
+        return rr_preflight_say(view, "stream %s keeps %lld messages a subject (max_msgs_per_subject)", stream->name,
+                                (long long)stream->max_messages_per_subject);
     }
     return is_bounded(stream) && strcmp(stream->discard, "old") == 0 &&
            rr_preflight_say(view, "stream %s has %s and discard: old", stream->name,
@@ -326,8 +320,8 @@ static bool forever(const rr_preflight_view *view)
 
 #define ROW_IN(place, word, kind, check, why, help) \
     { \
-        .name = word, .scope = RR_PREFLIGHT_##place, .severity = RR_PREFLIGHT_##kind, .probe = check, \
-        .means = why, .remedy = help \
+        .name = word, .scope = RR_PREFLIGHT_##place, .severity = RR_PREFLIGHT_##kind, .probe = check, .means = why, \
+        .remedy = help \
     }
 #define ROW(word, kind, check, why, help) ROW_IN(SOURCE, word, kind, check, why, help)
 
@@ -337,8 +331,7 @@ const rr_preflight_row rr_preflight_source_rows[] = {
      .severity = RR_PREFLIGHT_REFUSE,
      .loss = true,
      .probe = unsafe,
-     .means =
-         "what was acknowledged cannot be read again, so a crash of the store would lose results for good",
+     .means = "what was acknowledged cannot be read again, so a crash of the store would lose results for good",
      .remedy = "appendonly yes, and appendfsync always or replicas with `wait_replicas`; or limits retention; or "
                "`allow_loss: true`"},
     {.name = "unrepeatable_copied",
@@ -356,8 +349,7 @@ const rr_preflight_row rr_preflight_source_rows[] = {
     ROW("stream_one_replica", NOTE, one_replica,
         "while its machine is away nothing comes, and if it is lost for good so is what was not read",
         "three replicas, where NATS is a cluster"),
-    ROW("source_hidden", WARNING, hidden,
-        "it could not be looked at: without permission NATS gives no answer",
+    ROW("source_hidden", WARNING, hidden, "it could not be looked at: without permission NATS gives no answer",
         "permit $JS.API.STREAM.INFO.*, $JS.API.STREAM.NAMES and $JS.API.CONSUMER.INFO.*.* to this user"),
     ROW("consumer_missing", REFUSE, consumer_missing, "there is nothing to read by",
         "write `create: true`, or make it (nats consumer add)"),
@@ -391,8 +383,7 @@ const rr_preflight_row rr_preflight_source_rows[] = {
      .means = "such a stream drops at once what no consumer asks for",
      .remedy = "limits retention, or a durable consumer on it"},
     ROW("dead_letters_unconfirmed", REFUSE, letters_unconfirmed,
-        "nobody says that a letter is stored, so its record is never acknowledged",
-        "a stream without no_ack"),
+        "nobody says that a letter is stored, so its record is never acknowledged", "a stream without no_ack"),
     ROW("dead_letters_in_memory", WARNING, letters_in_memory, "a crash of nats-server loses the letters",
         "file storage"),
     ROW("dead_letters_dropped", WARNING, letters_dropped, "when it is full the oldest letters vanish",
@@ -419,14 +410,13 @@ const rr_preflight_row rr_preflight_route_rows[] = {
      .severity = RR_PREFLIGHT_REFUSE,
      .loss = true,
      .probe = drops_contributions,
-     .means =
-         "every record of this mode counts, and the stream drops some before they are read whenever we lag",
+     .means = "every record of this mode counts, and the stream drops some before they are read whenever we lag",
      .remedy = "limit the stream by max_age alone; or `allow_loss: true`"},
     ROW_IN(ROUTE, "limits_drop_history", WARNING, drops_history,
            "older revisions are dropped: repair and verify cannot read them again, and what was not read yet "
            "is lost",
            "limit the stream by max_age alone"),
-    ROW_IN(CONTRACT, "retention_forever", WARNING, forever,
-           "cells are never removed, so memory grows without end", "a `retention` in the contract, e.g. 7d"),
+    ROW_IN(CONTRACT, "retention_forever", WARNING, forever, "cells are never removed, so memory grows without end",
+           "a `retention` in the contract, e.g. 7d"),
     {.name = NULL},
 };

@@ -26,14 +26,13 @@ static bool permissions(const rr_preflight_view *view)
 static bool functions(const rr_preflight_view *view)
 {
     /* An old server and a replica have their own rows. */
-    return view->store->functions == RR_NO && view->store->too_old != RR_YES &&
-           view->store->replica != RR_YES && rr_preflight_say(view, "%s", view->store->functions_error);
+    return view->store->functions == RR_NO && view->store->too_old != RR_YES && view->store->replica != RR_YES &&
+           rr_preflight_say(view, "%s", view->store->functions_error);
 }
 
 static bool no_writes(const rr_preflight_view *view)
 {
-    return view->store->writes_error[0] != '\0' && view->store->replica != RR_YES &&
-           view->store->cluster != RR_YES &&
+    return view->store->writes_error[0] != '\0' && view->store->replica != RR_YES && view->store->cluster != RR_YES &&
            rr_preflight_say(view, "it answers '%s'", view->store->writes_error);
 }
 
@@ -125,8 +124,7 @@ static bool nearly_full(const rr_preflight_view *view)
     char used[RR_AMOUNT_MAX], bound[RR_AMOUNT_MAX];
 
     return store->max_memory > 0 && store->used_memory >= store->max_memory / 10 * 9 &&
-           rr_preflight_say(view, "%s of %s (maxmemory) are used",
-                            rr_amount_bytes((double)store->used_memory, used),
+           rr_preflight_say(view, "%s of %s (maxmemory) are used", rr_amount_bytes((double)store->used_memory, used),
                             rr_amount_bytes((double)store->max_memory, bound));
 }
 
@@ -137,21 +135,21 @@ static bool expires_at_once(const rr_preflight_view *view)
     bool grows = false;
 
     for (size_t k = 0; k < contracts->count; k++) {
-        grows = grows || (contracts->items[k].mode != RR_MODE_CUMULATIVE &&
-                          contracts->items[k].retention_us != RR_FOREVER);
+        grows =
+            grows || (contracts->items[k].mode != RR_MODE_CUMULATIVE && contracts->items[k].retention_us != RR_FOREVER);
     }
     return grows && view->store->lazy_expire == RR_NO && rr_preflight_say(view, "lazyfree-lazy-expire is no");
 }
 
 #define ROW(word, kind, check, why, help) \
     { \
-        .name = word, .scope = RR_PREFLIGHT_STORE, .severity = RR_PREFLIGHT_##kind, .probe = check, \
-        .means = why, .remedy = help \
+        .name = word, .scope = RR_PREFLIGHT_STORE, .severity = RR_PREFLIGHT_##kind, .probe = check, .means = why, \
+        .remedy = help \
     }
 
 const rr_preflight_row rr_preflight_store_rows[] = {
-    ROW("store_too_old", REFUSE, too_old,
-        "functions, which keep cells from being overwritten unseen, need 7.0", "use Redis 7.0 or newer"),
+    ROW("store_too_old", REFUSE, too_old, "functions, which keep cells from being overwritten unseen, need 7.0",
+        "use Redis 7.0 or newer"),
     ROW("store_cluster", REFUSE, cluster,
         "the cells of one call may be on several nodes, where they cannot change together",
         "use a server, or a master with replicas, without cluster mode"),
@@ -196,14 +194,12 @@ const rr_preflight_row rr_preflight_store_rows[] = {
         "nothing; or appendfsync always"),
     ROW("store_settings_hidden", NOTE, settings_hidden, "what a crash can lose cannot be told without it",
         "permit CONFIG GET and INFO to this user, or look yourself"),
-    ROW("store_no_replica", NOTE, no_replica,
-        "if its machine is lost for good, cells come back from the streams only",
+    ROW("store_no_replica", NOTE, no_replica, "if its machine is lost for good, cells come back from the streams only",
         "add a replica, or back up its disk"),
     ROW("store_memory_unbounded", NOTE, unbounded,
         "when the machine's memory ends the kernel kills it, instead of it refusing writes",
         "set maxmemory below what the machine has"),
-    ROW("store_nearly_full", WARNING, nearly_full,
-        "when it is full it takes no writes, and nothing is acknowledged",
+    ROW("store_nearly_full", WARNING, nearly_full, "when it is full it takes no writes, and nothing is acknowledged",
         "raise maxmemory, or shorten the contracts' retention"),
     ROW("store_expires_at_once", NOTE, expires_at_once,
         "a cell with very many deltas or contributors stops the server for a moment when it expires",

@@ -24,8 +24,9 @@ void rr_checkpoint_write(rr_buf *out, const rr_checkpoint *c)
     rr_buf_json(out, rr_slice_of(c->incarnation));
     rr_buf_text(out, ",\"repair\":");
     if (c->repairing) {
-        rr_buf_format(out, "{\"first\":%" PRIu64 ",\"from\":%" PRIu64 ",\"to\":%" PRIu64 ",\"acked\":%" PRIu64
-                           ",\"found_lost\":%" PRIu64 ",\"begun\":%" PRIu64 ",\"uncertain\":%d}",
+        rr_buf_format(out,
+                      "{\"first\":%" PRIu64 ",\"from\":%" PRIu64 ",\"to\":%" PRIu64 ",\"acked\":%" PRIu64
+                      ",\"found_lost\":%" PRIu64 ",\"begun\":%" PRIu64 ",\"uncertain\":%d}",
                       c->first, c->from, c->to, c->acked, c->found_lost, c->begun, c->uncertain);
     } else {
         rr_buf_text(out, "null");
@@ -63,9 +64,8 @@ static bool read_tree(yajl_val tree, rr_arena *arena, rr_checkpoint *c)
     const char *incarnation = read_text(tree, "incarnation"), *digest = read_text(tree, "digest");
     uint64_t created = 0, uncertain = 0;
 
-    if (stream == NULL || consumer == NULL || incarnation == NULL ||
-        strlen(incarnation) >= sizeof c->incarnation || !read_u64(tree, NULL, "floor", &c->floor) ||
-        !read_u64(tree, NULL, "created_at_us", &created)) {
+    if (stream == NULL || consumer == NULL || incarnation == NULL || strlen(incarnation) >= sizeof c->incarnation ||
+        !read_u64(tree, NULL, "floor", &c->floor) || !read_u64(tree, NULL, "created_at_us", &created)) {
         return false;
     }
     c->stream = rr_arena_copy(arena, rr_slice_of(stream));

@@ -12,9 +12,8 @@ static void put_eras(rr_buf *out, const rr_eras *eras)
 {
     rr_buf_text(out, head);
     for (size_t k = 0; k < eras->count; k++) {
-        rr_buf_format(
-            out, "%s{\"until_us\":%" PRId64 ",\"retention_us\":%" PRId64 ",\"kept_us\":%" PRId64 "}",
-            k == 0 ? "" : ",", eras->items[k].until_us, eras->items[k].retention_us, eras->items[k].kept_us);
+        rr_buf_format(out, "%s{\"until_us\":%" PRId64 ",\"retention_us\":%" PRId64 ",\"kept_us\":%" PRId64 "}",
+                      k == 0 ? "" : ",", eras->items[k].until_us, eras->items[k].retention_us, eras->items[k].kept_us);
     }
     rr_buf_text(out, tail);
 }
@@ -61,15 +60,14 @@ static bool take_era(rr_slice *rest, rr_era *era)
 {
     return take_number(rest, "{\"until_us\":", &era->until_us) &&
            take_number(rest, ",\"retention_us\":", &era->retention_us) &&
-           take_number(rest, ",\"kept_us\":", &era->kept_us) && take(rest, "}") &&
-           era->kept_us >= era->retention_us && era->kept_us != RR_FOREVER;
+           take_number(rest, ",\"kept_us\":", &era->kept_us) && take(rest, "}") && era->kept_us >= era->retention_us &&
+           era->kept_us != RR_FOREVER;
 }
 
 /* The order of rr_eras: the later the laxer. */
 static bool comes_after(rr_era era, rr_era before)
 {
-    return era.until_us > before.until_us && era.retention_us >= before.retention_us &&
-           era.kept_us >= before.kept_us &&
+    return era.until_us > before.until_us && era.retention_us >= before.retention_us && era.kept_us >= before.kept_us &&
            (era.retention_us != before.retention_us || era.kept_us != before.kept_us);
 }
 
@@ -80,8 +78,8 @@ static bool read_eras(rr_slice line, rr_eras *eras)
     while (good && !rr_slice_equal(line, rr_slice_of(tail))) {
         rr_era *next = &eras->items[eras->count];
 
-        good = eras->count < RR_LIMIT_ERAS && (eras->count == 0 || take(&line, ",")) &&
-               take_era(&line, next) && (eras->count == 0 || comes_after(*next, next[-1]));
+        good = eras->count < RR_LIMIT_ERAS && (eras->count == 0 || take(&line, ",")) && take_era(&line, next) &&
+               (eras->count == 0 || comes_after(*next, next[-1]));
         eras->count += good;
     }
     return good && eras->count != 0;

@@ -65,8 +65,8 @@ static bool number_of(rr_slice base, rr_slice prefix, uint64_t *number)
     return rest.len == 0 || (take_number(&rest, number) && rest.len == 0);
 }
 
-rr_status rr_generation_read(const rr_store_ops *ops, rr_store *store, rr_slice base, rr_arena *arena,
-                             rr_slice *prefix, uint64_t *number, rr_error *error)
+rr_status rr_generation_read(const rr_store_ops *ops, rr_store *store, rr_slice base, rr_arena *arena, rr_slice *prefix,
+                             uint64_t *number, rr_error *error)
 {
     rr_buf key = {0};
     rr_status status;
@@ -82,9 +82,8 @@ rr_status rr_generation_read(const rr_store_ops *ops, rr_store *store, rr_slice 
         return prefix->data == NULL ? rr_fail(error, RR_MEMORY, "memory ran out") : RR_OK;
     }
     if (status == RR_OK && !number_of(base, *prefix, number)) {
-        return rr_fail(error, RR_CONFIG, "key %.*s:generation: '%.*s' is no generation of prefix %.*s",
-                       (int)base.len, base.data, (int)(prefix->len < 100 ? prefix->len : 100), prefix->data,
-                       (int)base.len, base.data);
+        return rr_fail(error, RR_CONFIG, "key %.*s:generation: '%.*s' is no generation of prefix %.*s", (int)base.len,
+                       base.data, (int)(prefix->len < 100 ? prefix->len : 100), prefix->data, (int)base.len, base.data);
     }
     return status;
 }

@@ -31,7 +31,7 @@ void rr_generation_prefix(rr_buf *out, rr_slice base, uint64_t number);
 bool rr_generation_of_key(rr_slice base, rr_slice key, uint64_t *number, rr_slice *rest);
 
 /* The prefix in force, in the arena, and its number. CONFIG: the note is not one of ours. */
-rr_status rr_generation_read(const rr_store_ops *ops, rr_store *store, rr_slice base, rr_arena *arena,
-                             rr_slice *prefix, uint64_t *number, rr_error *error);
+rr_status rr_generation_read(const rr_store_ops *ops, rr_store *store, rr_slice base, rr_arena *arena, rr_slice *prefix,
+                             uint64_t *number, rr_error *error);
 
 #endif

@@ -126,8 +126,8 @@ static rr_status write_note(live *l, const rr_bound_contract *contract, rr_slice
     }
     *done = rr_slice_equal(held, rr_buf_view(&l->text));
     return *done ? RR_OK
-                 : l->options->store_ops->note_set(l->options->store, key, held, rr_buf_view(&l->text), 0,
-                                                   NULL, done, error);
+                 : l->options->store_ops->note_set(l->options->store, key, held, rr_buf_view(&l->text), 0, NULL, done,
+                                                   error);
 }
 
 /* Two processes with different texts of one contract must notice. What this process knows of earlier retentions and what
@@ -239,8 +239,8 @@ static rr_status raise_alert(live *l, rr_alert kind, size_t k, rr_slice text, rr
     rr_swap swap = {.answer = RR_SWAP_UNKNOWN};
     rr_status status;
 
-    rr_service_log(l, RR_LOG_ERROR, "%s: source %.*s: %.*s", rr_alert_word(kind), (int)source->name.len, source->name.data,
-                 (int)text.len, text.data);
+    rr_service_log(l, RR_LOG_ERROR, "%s: source %.*s: %.*s", rr_alert_word(kind), (int)source->name.len,
+                   source->name.data, (int)text.len, text.data);
     entry = rr_decision_write_notice(kind, source->name, source->stream, text, l->options->now_us(), &l->text, arena);
     swap.entries = &entry;
     swap.entry_count = 1;
@@ -270,7 +270,10 @@ static rr_status raise_format(live *l, rr_alert kind, size_t k, rr_error *error,
     va_start(arguments, format);
     len = vsnprintf(text, sizeof text, format, arguments);
     va_end(arguments);
-    return raise_alert(l, kind, k, (rr_slice){text, len < 0 ? 0 : (size_t)len < sizeof text ? (size_t)len : sizeof text - 1},
+    return raise_alert(l, kind, k,
+                       (rr_slice){text, len < 0                     ? 0
+                                        : (size_t)len < sizeof text ? (size_t)len
+                                                                    : sizeof text - 1},
                        error);
 }
 
@@ -287,7 +290,8 @@ static rr_status read_checkpoint(live *l, size_t k, rr_slice *held, rr_checkpoin
     if (!rr_checkpoint_read(*held, &l->tick_arena, checkpoint)) {
         return rr_fail(error, RR_CONFIG, "key %.*s: not a checkpoint of this program", (int)key.len, key.data);
     }
-    if (!rr_slice_equal(checkpoint->stream, source->stream) || !rr_slice_equal(checkpoint->consumer, source->consumer)) {
+    if (!rr_slice_equal(checkpoint->stream, source->stream) ||
+        !rr_slice_equal(checkpoint->consumer, source->consumer)) {
         return rr_fail(error, RR_CONFIG,
                        "source %.*s: its checkpoint is of stream %.*s, consumer %.*s; another stream or consumer needs "
                        "another source name",
@@ -318,23 +322,24 @@ static rr_status write_checkpoint(live *l, size_t k, rr_slice held, const rr_che
 }
 
 /* The source has lost its end or is another one: old acknowledgements would count for new records. */
-static rr_status halt(live *l, size_t k, rr_checkpoint_finding finding, const rr_checkpoint *c, const rr_source_info *info,
-                      rr_error *error)
+static rr_status halt(live *l, size_t k, rr_checkpoint_finding finding, const rr_checkpoint *c,
+                      const rr_source_info *info, rr_error *error)
 {
     rr_source_progress *reach = &l->reached[k];
     rr_status status;
 
     reach->halted = true;
-    status = finding == RR_CHECKPOINT_SOURCE_ROLLED_BACK
-                 ? raise_format(l, RR_ALERT_SOURCE_ROLLED_BACK, k, error,
-                                "stream %.*s ends at sequence %" PRIu64 ", but results up to %" PRIu64
-                                " are stored: it lost its end, and is stopped here. Restore it, or use a new source "
-                                "name and a new consumer",
-                                (int)c->stream.len, c->stream.data, info->last_sequence, c->floor)
-                 : raise_format(l, RR_ALERT_SOURCE_ROLLED_BACK, k, error,
-                                "stream %.*s is not the one whose results are stored: it was made anew or replaced, and "
-                                "is stopped here. Use a new source name and a new consumer for it",
-                                (int)c->stream.len, c->stream.data);
+    status =
+        finding == RR_CHECKPOINT_SOURCE_ROLLED_BACK
+            ? raise_format(l, RR_ALERT_SOURCE_ROLLED_BACK, k, error,
+                           "stream %.*s ends at sequence %" PRIu64 ", but results up to %" PRIu64
+                           " are stored: it lost its end, and is stopped here. Restore it, or use a new source "
+                           "name and a new consumer",
+                           (int)c->stream.len, c->stream.data, info->last_sequence, c->floor)
+            : raise_format(l, RR_ALERT_SOURCE_ROLLED_BACK, k, error,
+                           "stream %.*s is not the one whose results are stored: it was made anew or replaced, and "
+                           "is stopped here. Use a new source name and a new consumer for it",
+                           (int)c->stream.len, c->stream.data);
     reach->untold = status != RR_OK;
     return status;
 }
@@ -375,16 +380,17 @@ static rr_status say_finding(live *l, size_t k, rr_checkpoint_finding finding, c
     if (finding == RR_CHECKPOINT_STORE_CHANGED || finding == RR_CHECKPOINT_NEVER_WRITTEN) {
         rr_batch_invalidate(l->batch); /* also where it was emptied, and is still the same process */
         rr_service_log(l, RR_LOG_WARNING, "source %.*s: %s; reading sequences %" PRIu64 " to %" PRIu64 " again",
-                     (int)l->options->sources[k].name.len, l->options->sources[k].name.data,
-                     finding == RR_CHECKPOINT_STORE_CHANGED ? "the store is another one than before"
-                                                            : "the store has no checkpoint, but the consumer has delivered",
-                     now->from, now->to);
+                       (int)l->options->sources[k].name.len, l->options->sources[k].name.data,
+                       finding == RR_CHECKPOINT_STORE_CHANGED
+                           ? "the store is another one than before"
+                           : "the store has no checkpoint, but the consumer has delivered",
+                       now->from, now->to);
     }
     if (finding == RR_CHECKPOINT_REBUILT) {
         rr_service_log(l, RR_LOG_INFO,
-                     "source %.*s: reading sequences %" PRIu64 " to %" PRIu64
-                     " again, which may have been delivered while the results were rebuilt",
-                     (int)l->options->sources[k].name.len, l->options->sources[k].name.data, now->from, now->to);
+                       "source %.*s: reading sequences %" PRIu64 " to %" PRIu64
+                       " again, which may have been delivered while the results were rebuilt",
+                       (int)l->options->sources[k].name.len, l->options->sources[k].name.data, now->from, now->to);
     }
     if (now->gap && (!before->gap || before->gap_to != now->gap_to)) {
         return raise_format(l, RR_ALERT_UNREPAIRABLE_GAP, k, error,
@@ -454,7 +460,7 @@ typedef struct slice_read {
     live *l;
     size_t source;
     size_t count;
-    uint64_t acked; /* what is applied above this was not lost, but under way */
+    uint64_t acked;   /* what is applied above this was not lost, but under way */
     int64_t since_us; /* what was stored before was never meant for us */
     uint64_t lost;
     rr_status status;
@@ -517,7 +523,7 @@ static bool read_again(void *context, const rr_delivery *delivery)
 static rr_status end_repair(live *l, size_t k, const rr_checkpoint *c, rr_error *error)
 {
     rr_service_log(l, RR_LOG_INFO, "source %.*s: sequences %" PRIu64 " to %" PRIu64 " were read again",
-                 (int)l->options->sources[k].name.len, l->options->sources[k].name.data, c->first, c->to);
+                   (int)l->options->sources[k].name.len, l->options->sources[k].name.data, c->first, c->to);
     if (c->found_lost == 0 && (!c->uncertain || c->acked == 0)) {
         return RR_OK;
     }

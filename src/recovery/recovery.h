@@ -14,13 +14,13 @@ typedef struct rr_source_progress {
     uint64_t sequence; /* the newest settled delivery */
     int64_t time_us;
     uint64_t digest;
-    bool untold;       /* ... and the alert of that could not be stored yet */
-    int64_t since_us;  /* what was stored before was never meant for us */
+    bool untold;             /* ... and the alert of that could not be stored yet */
+    int64_t since_us;        /* what was stored before was never meant for us */
     int64_t repair_after_us; /* a repair that failed rests until then */
-    bool looked;       /* since the start the message at the floor was compared with its digest */
-    bool doubted;      /* it delivered for the first time what was done already: is it still the same? */
-    bool away;         /* queue or store did not answer at the last tick */
-    bool halted;       /* it was rolled back or made anew: nothing more is taken from it */
+    bool looked;             /* since the start the message at the floor was compared with its digest */
+    bool doubted;            /* it delivered for the first time what was done already: is it still the same? */
+    bool away;               /* queue or store did not answer at the last tick */
+    bool halted;             /* it was rolled back or made anew: nothing more is taken from it */
     rr_checkpoint checkpoint;
 } rr_source_progress;
 
@@ -45,22 +45,22 @@ typedef struct live {
     const rr_service_options *options;
     rr_service_totals *totals;
     rr_batch *batch, *repair_batch;
-    rr_inflight slots[RR_INFLIGHT_MOST + 1];    /* one is filled while the others are under way */
-    rr_inflight *flights[RR_INFLIGHT_MOST];     /* with the worker, or decided and not ended; the oldest first */
+    rr_inflight slots[RR_INFLIGHT_MOST + 1]; /* one is filled while the others are under way */
+    rr_inflight *flights[RR_INFLIGHT_MOST];  /* with the worker, or decided and not ended; the oldest first */
     size_t flight_count;
-    size_t room;             /* of a slot */
-    rr_arena tick_arena;     /* of one tick */
+    size_t room;         /* of a slot */
+    rr_arena tick_arena; /* of one tick */
     rr_buf text;
     int64_t next_tick_us;
     rr_source_progress *reached; /* per source */
-    char incarnation[128];  /* of the store that all we hold of it is from; empty: never seen */
-    bool unsure;            /* an op failed since: it may be another one now */
-    atomic_int down;        /* how many servers are away */
+    char incarnation[128];       /* of the store that all we hold of it is from; empty: never seen */
+    bool unsure;                 /* an op failed since: it may be another one now */
+    atomic_int down;             /* how many servers are away */
     atomic_ulong outages;
     atomic_bool leaving;
     rr_inflight *admitted; /* the one behind those that are under way */
-    atomic_bool moved; /* another generation of the prefix is in force: nothing more is acknowledged here */
-    rr_arena note_arena; /* of whoever uses the store at the moment */
+    atomic_bool moved;     /* another generation of the prefix is in force: nothing more is acknowledged here */
+    rr_arena note_arena;   /* of whoever uses the store at the moment */
     char drainer[64];
     /* the worker; guarded by the lock */
     bool working;

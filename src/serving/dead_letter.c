@@ -85,8 +85,8 @@ bool rr_dead_letter_write(rr_publication *letter, const char *prefix, const rr_i
 {
     rr_header *headers = rr_arena_take(arena, HEADERS * sizeof *headers);
 
-    *letter = (rr_publication){.payload = delivery->payload, .headers = headers, .once = true,
-                               .cut_header = RR_SLICE("Rr-Cut-From-Bytes")};
+    *letter = (rr_publication){
+        .payload = delivery->payload, .headers = headers, .once = true, .cut_header = RR_SLICE("Rr-Cut-From-Bytes")};
     letter->subject = subject_of(prefix, item, delivery, text, arena);
     if (headers == NULL || letter->subject.data == NULL) {
         return false;

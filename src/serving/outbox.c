@@ -9,12 +9,19 @@
 #include "decision.h"
 #include "time.h"
 
-enum { ENTRY_BYTES_MAX = 256 * 1024, ARENA_BYTES_MAX = 64 << 20, PAGE = 500, PAGES = 100, CELLS_SHOWN = 5, IDLE_MS = 30000 };
+enum {
+    ENTRY_BYTES_MAX = 256 * 1024,
+    ARENA_BYTES_MAX = 64 << 20,
+    PAGE = 500,
+    PAGES = 100,
+    CELLS_SHOWN = 5,
+    IDLE_MS = 30000
+};
 
 /* One kind's burst. */
 typedef struct burst {
     uint64_t count;
-    rr_slice id, at, why; /* of the first */
+    rr_slice id, at, why;        /* of the first */
     rr_slice cells[CELLS_SHOWN]; /* of the first few: JSON objects */
     size_t cell_count;
 } burst;
@@ -260,7 +267,7 @@ static rr_status drain_log(const rr_service_options *options, rr_store *store, c
 }
 
 rr_status rr_outbox_send(const rr_service_options *options, rr_store *store, const char *drainer, rr_arena *arena,
-                        uint64_t *sent, rr_error *error)
+                         uint64_t *sent, rr_error *error)
 {
     rr_status status = RR_OK;
 
@@ -273,9 +280,10 @@ rr_status rr_outbox_send(const rr_service_options *options, rr_store *store, con
         rr_arena_reset(arena);
         key = rr_decision_log_key(options->prefix, contract, &text, arena);
         rr_buf_fini(&text);
-        status = key.data == NULL ? rr_fail(error, RR_MEMORY, "memory ran out while alerts were read")
-                                  : drain_log(options, store, drainer,
-                                              contract == NULL ? RR_SLICE("-") : contract->name, key, arena, sent, error);
+        status = key.data == NULL
+                     ? rr_fail(error, RR_MEMORY, "memory ran out while alerts were read")
+                     : drain_log(options, store, drainer, contract == NULL ? RR_SLICE("-") : contract->name, key, arena,
+                                 sent, error);
     }
     return status;
 }

@@ -75,7 +75,7 @@ static void outage(live *l, bool *down, const char *what, const rr_error *error)
         atomic_fetch_add(&l->down, 1);
         atomic_fetch_add(&l->outages, 1);
         rr_service_log(l, RR_LOG_WARNING, "%s cannot be reached; nothing is acknowledged until it is back: %s", what,
-                     error->text);
+                       error->text);
     }
 }
 
@@ -461,7 +461,8 @@ static rr_status admit_all(live *l, rr_inflight *slot, size_t from, rr_error *er
         l->reached[slot->source].doubted |=
             slot->deliveries[k].times_delivered <= 1 &&
             slot->deliveries[k].stream_sequence <= l->reached[slot->source].checkpoint.floor;
-        if (!rr_admit_delivery(source, &slot->deliveries[k], now_us, &slot->arena, &slot->items[k], &slot->records[k])) {
+        if (!rr_admit_delivery(source, &slot->deliveries[k], now_us, &slot->arena, &slot->items[k],
+                               &slot->records[k])) {
             return no_memory(error);
         }
     }
@@ -570,8 +571,8 @@ static void *hand_out(void *context)
     for (;;) {
         bool last = stopping(l) || atomic_load(&l->leaving);
         uint64_t before = l->totals->alerts_sent;
-        rr_status status = rr_outbox_send(l->options, l->options->outbox_store, l->drainer, &arena,
-                                         &l->totals->alerts_sent, &error);
+        rr_status status =
+            rr_outbox_send(l->options, l->options->outbox_store, l->drainer, &arena, &l->totals->alerts_sent, &error);
 
         if (status != RR_OK && !waiting) {
             rr_service_log(l, RR_LOG_WARNING, "alerts wait: %s", error.text);

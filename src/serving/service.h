@@ -30,8 +30,8 @@ typedef struct rr_service_options {
     const rr_store_ops *store_ops;
     rr_store *store;
     rr_store *outbox_store; /* a second handle for the thread that hands out alerts; NULL: `store`, from the loop */
-    rr_slice prefix;      /* of keys: the one in force (generation.h) */
-    rr_slice base_prefix; /* the one of the configuration; empty: there are no generations, `prefix` is for ever */
+    rr_slice prefix;        /* of keys: the one in force (generation.h) */
+    rr_slice base_prefix;   /* the one of the configuration; empty: there are no generations, `prefix` is for ever */
     const rr_bound_source *sources;
     size_t source_count;
     const rr_bound_contract *contracts;
@@ -42,12 +42,12 @@ typedef struct rr_service_options {
     bool accept_contracts; /* a contract whose text changed is taken, not refused */
     /* Of a contract's text all that rr_eras_advance looks at. False: it cannot be read. Needed by accept_contracts. */
     bool (*read_contract)(rr_slice text, rr_contract *contract);
-    bool until_idle;       /* leave when nothing more comes (for tests and demos) */
+    bool until_idle; /* leave when nothing more comes (for tests and demos) */
     int drain_timeout_ms;
     size_t guess_from, send_from; /* as in rr_batch_options */
-    const atomic_int *stop; /* not 0: drain and leave */
+    const atomic_int *stop;       /* not 0: drain and leave */
     int64_t (*now_us)(void);
-    void (*pause_ms)(int ms); /* how the loop waits; NULL: it sleeps */
+    void (*pause_ms)(int ms);                          /* how the loop waits; NULL: it sleeps */
     void (*log)(rr_log_level level, const char *text); /* called from up to three threads at once */
 } rr_service_options;
 

@@ -118,8 +118,13 @@ static void make_consumer(world *w, jsConsumerConfig config)
 
 static rr_source_options options_of(world *w, rr_ack_mode ack)
 {
-    return (rr_source_options){.url = w->server.url, .stream = "S", .consumer = "C", .ack = ack, .create = true,
-                               .timeout_ms = 2000, .ack_wait_s = 30};
+    return (rr_source_options){.url = w->server.url,
+                               .stream = "S",
+                               .consumer = "C",
+                               .ack = ack,
+                               .create = true,
+                               .timeout_ms = 2000,
+                               .ack_wait_s = 30};
 }
 
 static rr_source *open_source(const rr_source_options *options)
@@ -266,8 +271,12 @@ static void a_consumer_that_does_not_fit_is_refused_in_words(void **state)
         const char *name, *word;
         jsConsumerConfig config;
     } rows[] = {
-        {"push", "push", base},         {"all", "ack: explicit", base},   {"deliver", "max_deliver is 3", base},
-        {"filter", "its filter", base}, {"pending", "max_ack_pending is 10", base}, {"wait", "ack_wait is 1000 ms", base},
+        {"push", "push", base},
+        {"all", "ack: explicit", base},
+        {"deliver", "max_deliver is 3", base},
+        {"filter", "its filter", base},
+        {"pending", "max_ack_pending is 10", base},
+        {"wait", "ack_wait is 1000 ms", base},
     };
     rows[0].config.DeliverSubject = "somewhere";
     rows[1].config.AckPolicy = js_AckAll;
@@ -807,8 +816,11 @@ static void what_is_published_is_kept_and_once_is_once(void **state)
     static const char bytes[] = "a\0b\xff\r\n\xc3\xa4 z";
     rr_header headers[] = {{RR_SLICE("Rr-Reason"), RR_SLICE("malformed")},
                            {RR_SLICE("Rr-Text"), {bytes, sizeof bytes - 1}}};
-    rr_publication item = {.subject = RR_SLICE("dead.S.7"), .payload = {bytes, sizeof bytes - 1}, .headers = headers,
-                           .header_count = 2, .once = true};
+    rr_publication item = {.subject = RR_SLICE("dead.S.7"),
+                           .payload = {bytes, sizeof bytes - 1},
+                           .headers = headers,
+                           .header_count = 2,
+                           .once = true};
     natsMsg *message = NULL;
     const char *value = NULL;
     char stream[256];
@@ -855,8 +867,12 @@ static void each_publication_fails_for_itself(void **state)
     static const struct {
         rr_status status;
         const char *word;
-    } wanted[] = {{RR_OK, ""}, {RR_CONFIG, "nowhere.1: no stream keeps it"}, {RR_INPUT, "at most 131072"},
-                  {RR_INPUT, "s.*"}, {RR_INPUT, "not a name"}, {RR_OK, ""}};
+    } wanted[] = {{RR_OK, ""},
+                  {RR_CONFIG, "nowhere.1: no stream keeps it"},
+                  {RR_INPUT, "at most 131072"},
+                  {RR_INPUT, "s.*"},
+                  {RR_INPUT, "not a name"},
+                  {RR_OK, ""}};
     rr_source *source;
 
     make_stream(w, "S", "s.>", js_LimitsPolicy);
@@ -968,8 +984,12 @@ static void reply_subjects_are_read_and_written(void **state)
 {
     static const char short_form[] = "$JS.ACK.S.C.3.12.15.1700000000123456789.7";
     static const char long_form[] = "$JS.ACK.hub.ACCOUNT.S.C.1.18446744073709551615.15.1700000000123456789.7.token";
-    static const char *const bad[] = {"", "$JS.ACK.S.C.3.12.15.1.", "$JS.ACK.S.C.3.12.15.1", "$JS.ACK.S.C.x.12.15.1.2",
-                                      "$JS.ACK.S.C.3.18446744073709551616.15.1.2", "_INBOX.a.b.c.1.2.3.4.5"};
+    static const char *const bad[] = {"",
+                                      "$JS.ACK.S.C.3.12.15.1.",
+                                      "$JS.ACK.S.C.3.12.15.1",
+                                      "$JS.ACK.S.C.x.12.15.1.2",
+                                      "$JS.ACK.S.C.3.18446744073709551616.15.1.2",
+                                      "_INBOX.a.b.c.1.2.3.4.5"};
     char text[RR_REPLY_MAX];
     rr_slice head;
     rr_reply reply;

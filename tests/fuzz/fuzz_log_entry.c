@@ -55,7 +55,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     static const rr_store_ops store_ops = {.log_read = log_read, .log_done = log_done};
     static const rr_channel_ops channel_ops = {.send = send_checked};
     rr_bound_channel channel = {.ops = &channel_ops};
-    rr_service_options options = {.store_ops = &store_ops, .prefix = RR_SLICE("rr"), .channels = &channel, .channel_count = 1};
+    rr_service_options options = {
+        .store_ops = &store_ops, .prefix = RR_SLICE("rr"), .channels = &channel, .channel_count = 1};
     fuzz_input in = {data, size};
     uint64_t sent = 0;
 

@@ -25,8 +25,8 @@ static int read_all(rr_world *world, const char *name)
     char config[RR_WORLD_PATH];
 
     rr_world_configure(world, name, &setup, config);
-    return rr_child_wait(
-        rr_child_start(world, (const char *[]){"run", "--config", config, "--until-idle", NULL}), DONE_MS);
+    return rr_child_wait(rr_child_start(world, (const char *[]){"run", "--config", config, "--until-idle", NULL}),
+                         DONE_MS);
 }
 
 static void assert_letter(rr_world *world, uint64_t number, const char *payload)
@@ -58,8 +58,7 @@ static void a_stream_made_anew_has_dead_letters_of_its_own(void **state)
     for (uint64_t k = 0; k < sizeof payloads / sizeof *payloads; k++) {
         make_anew(world, payloads[k]);
         if (k > 0) {
-            assert_int_equal(read_all(world, name),
-                             CONFIGURATION); /* it is not the stream of that name any more */
+            assert_int_equal(read_all(world, name), CONFIGURATION); /* it is not the stream of that name any more */
         }
         assert_int_equal(rr_stream_count(world, "DEAD"), k);
         name[sizeof name - 2]++;
@@ -83,10 +82,8 @@ static void a_record_delivered_again_gets_no_second_one(void **state)
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(a_stream_made_anew_has_dead_letters_of_its_own, rr_world_begin,
-                                        rr_world_end),
-        cmocka_unit_test_setup_teardown(a_record_delivered_again_gets_no_second_one, rr_world_begin,
-                                        rr_world_end),
+        cmocka_unit_test_setup_teardown(a_stream_made_anew_has_dead_letters_of_its_own, rr_world_begin, rr_world_end),
+        cmocka_unit_test_setup_teardown(a_record_delivered_again_gets_no_second_one, rr_world_begin, rr_world_end),
     };
     int code = rr_world_main(argc, argv);
 

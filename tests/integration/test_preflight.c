@@ -128,9 +128,8 @@ typedef struct old_server {
 
 static void *be_old(void *context)
 {
-    static const char info[] =
-        "redis_version:6.2.14\r\nrole:master\r\nconnected_slaves:1\r\naof_enabled:0\r\n"
-        "maxmemory:1000000000\r\nused_memory:1000\r\nmaxmemory_policy:noeviction\r\n";
+    static const char info[] = "redis_version:6.2.14\r\nrole:master\r\nconnected_slaves:1\r\naof_enabled:0\r\n"
+                               "maxmemory:1000000000\r\nused_memory:1000\r\nmaxmemory_policy:noeviction\r\n";
     old_server *server = context;
     char in[65536], out[512];
     int fd = accept(server->fd, NULL, NULL);
@@ -224,8 +223,8 @@ SHAPE(ten_messages, config->MaxMsgs = 10)
 SHAPE(a_megabyte, config->MaxBytes = 1 << 20)
 SHAPE(ten_then_no_more, (config->MaxMsgs = 10, config->Discard = js_DiscardNew))
 SHAPE(one_a_subject, config->MaxMsgsPerSubject = 1)
-SHAPE(first_a_subject, (config->MaxMsgsPerSubject = 1, config->MaxMsgs = 1000,
-                        config->Discard = js_DiscardNew, config->DiscardNewPerSubject = true))
+SHAPE(first_a_subject, (config->MaxMsgsPerSubject = 1, config->MaxMsgs = 1000, config->Discard = js_DiscardNew,
+                        config->DiscardNewPerSubject = true))
 SHAPE(small_messages, config->MaxMsgSize = 100000)
 
 static void all_subjects(jsStreamConfig *config)
@@ -350,10 +349,8 @@ static void three_replicas(rr_preflight *preflight)
     preflight->sources[0].told.stream.replicas = 3;
 }
 
-static const char cumulative[] =
-    "    mode: cumulative\n    window: {kind: tumbling, size: 1m}\n    retention: 7d\n";
-static const char lasting[] =
-    "    mode: cumulative\n    window: {kind: tumbling, size: 1m}\n    retention: forever\n";
+static const char cumulative[] = "    mode: cumulative\n    window: {kind: tumbling, size: 1m}\n    retention: 7d\n";
+static const char lasting[] = "    mode: cumulative\n    window: {kind: tumbling, size: 1m}\n    retention: forever\n";
 
 #define REFUSES(name, what) .row = name, .severity = RR_PREFLIGHT_REFUSE, .seen = what
 #define WARNS(name, what) .row = name, .severity = RR_PREFLIGHT_WARNING, .seen = what
@@ -365,10 +362,9 @@ static const fault faults[] = {
     {REFUSES("store_too_old", "6.2.14"), .on_old = true, .also = {"store_settings_hidden"}},
     {REFUSES("store_cluster", "cluster-enabled"), .redis = ARGS("--cluster-enabled", "yes")},
     {REFUSES("store_replica", "replica"), .on_replica = true},
-    {REFUSES("store_permissions", "user 'lame' may not call HSET, XAUTOCLAIM"), .before = lame_user,
-     .after = no_user, .user = "lame:pw@"},
-    {REFUSES("store_permissions", "MGET (on our keys)"), .before = foreign_user, .after = no_user,
+    {REFUSES("store_permissions", "user 'lame' may not call HSET, XAUTOCLAIM"), .before = lame_user, .after = no_user,
      .user = "lame:pw@"},
+    {REFUSES("store_permissions", "MGET (on our keys)"), .before = foreign_user, .after = no_user, .user = "lame:pw@"},
     {REFUSES("store_functions", "FUNCTION LOAD: ERR unknown command"),
      .redis = ARGS("--rename-command", "FUNCTION", "")},
     {REFUSES("store_takes_no_writes", "NOREPLICAS"), .redis = ARGS("--min-replicas-to-write", "1")},
@@ -383,8 +379,7 @@ static const fault faults[] = {
     {.row = NULL, .store = "  wait_replicas: 1\n"},
     {REFUSES("store_evicts", "allkeys-lru, at 537 MB"), .redis = ARGS("--maxmemory-policy", "allkeys-lru")},
     {NOTES("store_would_evict", "volatile-ttl"),
-     .redis = ARGS("--maxmemory-policy", "volatile-ttl", "--maxmemory", "0"),
-     .also = {"store_memory_unbounded"}},
+     .redis = ARGS("--maxmemory-policy", "volatile-ttl", "--maxmemory", "0"), .also = {"store_memory_unbounded"}},
     {WARNS("store_not_persistent", "keeps nothing on disk"), .redis = ARGS("--appendonly", "no")},
     {WARNS("store_snapshots_only", "snapshots"), .redis = ARGS("--appendonly", "no", "--save", "3600", "1")},
     {WARNS("store_never_synced", "appendfsync is no"), .redis = ARGS("--appendfsync", "no")},
@@ -395,43 +390,45 @@ static const fault faults[] = {
     {NOTES("store_memory_unbounded", "maxmemory is 0"), .redis = ARGS("--maxmemory", "0")},
     {WARNS("store_nearly_full", "of 2"), .redis = ARGS("--maxmemory", "0"), .before = nearly_fill},
     {NOTES("store_expires_at_once", "lazyfree"), .redis = ARGS("--lazyfree-lazy-expire", "no")},
-    {.row = NULL,
-     .redis = ARGS("--lazyfree-lazy-expire", "no"),
-     .contract = cumulative,
-     .also = {"store_no_replica"}},
+    {.row = NULL, .redis = ARGS("--lazyfree-lazy-expire", "no"), .contract = cumulative, .also = {"store_no_replica"}},
     {WARNS("memory_short", "1000000 keys want about 6.9 TB; maxmemory is 537 MB"), .contract = cumulative,
      .hopes = {.keys = 1000000}},
     {NOTES("memory_estimated", "10 keys want about 69 MB"), .contract = cumulative, .hopes = {.keys = 10}},
-    {NOTES("memory_estimated", "10 keys want about 0 bytes, and 8.6 MB more each day without end"),
-     .contract = lasting, .hopes = {.keys = 10}, .also = {"retention_forever"}},
+    {NOTES("memory_estimated", "10 keys want about 0 bytes, and 8.6 MB more each day without end"), .contract = lasting,
+     .hopes = {.keys = 10}, .also = {"retention_forever"}},
 
-    {REFUSES("unrepeatable_unsafe",
-             "has workqueue retention, and the store writes its log to disk each second"),
+    {REFUSES("unrepeatable_unsafe", "has workqueue retention, and the store writes its log to disk each second"),
      .stream = work_queue, .redis = ARGS("--appendfsync", "everysec"), .also = {"store_synced_each_second"}},
     {REFUSES("unrepeatable_unsafe", "interest retention, and the store has no log"), .stream = by_interest,
      .redis = ARGS("--appendonly", "no"), .also = {"store_not_persistent"}},
     {WARNS("unrepeatable_unsafe", "workqueue"), .stream = work_queue, .redis = ARGS("--appendonly", "no"),
      .source = "    allow_loss: true\n", .also = {"store_not_persistent"}},
     {.row = NULL, .stream = work_queue},
-    {REFUSES("unrepeatable_copied", "has 1 replicas"), .stream = work_queue, .before = each_second,
-     .after = at_once, .also = {"store_synced_each_second"}},
-    {.row = NULL, .stream = work_queue, .before = each_second, .after = at_once,
-     .store = "  wait_replicas: 1\n", .also = {"store_synced_each_second"}},
-    {.row = NULL, .stream = by_interest, .before = each_second, .after = at_once,
-     .store = "  wait_replicas: 1\n", .also = {"store_synced_each_second"}},
+    {REFUSES("unrepeatable_copied", "has 1 replicas"), .stream = work_queue, .before = each_second, .after = at_once,
+     .also = {"store_synced_each_second"}},
+    {.row = NULL,
+     .stream = work_queue,
+     .before = each_second,
+     .after = at_once,
+     .store = "  wait_replicas: 1\n",
+     .also = {"store_synced_each_second"}},
+    {.row = NULL,
+     .stream = by_interest,
+     .before = each_second,
+     .after = at_once,
+     .store = "  wait_replicas: 1\n",
+     .also = {"store_synced_each_second"}},
     /* Replicas follow a master that starts again empty. */
     {REFUSES("unrepeatable_unsafe", "has no log"), .stream = work_queue, .redis = ARGS("--appendonly", "no"),
      .store = "  wait_replicas: 1\n", .also = {"store_not_persistent", "store_replicas_missing"}},
     {REFUSES("stream_missing", "no stream S"), .no_stream = true, .no_consumer = true},
     {WARNS("stream_in_memory", "memory"), .stream = in_memory},
     {NOTES("stream_one_replica", "1 replica")},
-    {WARNS("source_hidden", "the stream of the dead letters"),
-     .source = "    user: lame\n    password: lame\n"},
+    {WARNS("source_hidden", "the stream of the dead letters"), .source = "    user: lame\n    password: lame\n"},
     {REFUSES("consumer_missing", "no consumer C"), .no_consumer = true},
     {NOTES("consumer_to_be_made", "no consumer C yet"), .no_consumer = true, .source = "    create: true\n"},
     {REFUSES("consumer_gives_up", "max_deliver is 5"), .consumer = five_times},
-    {REFUSES("consumer_pending_small", "max_ack_pending is 100, and one batch 1024"),
-     .consumer = hundred_pending},
+    {REFUSES("consumer_pending_small", "max_ack_pending is 100, and one batch 1024"), .consumer = hundred_pending},
     {.row = NULL, .consumer = hundred_pending, .source = "    batch: 10\n"},
     {WARNS("consumer_pending_tight", "2000"), .consumer = two_thousand_pending},
     {REFUSES("consumer_unfit", "its ack policy is all"), .consumer = ack_all},
@@ -439,8 +436,7 @@ static const fault faults[] = {
     {WARNS("consumer_ack_wait_short", "ack_wait is 10s"), .consumer = ten_seconds},
     {NOTES("consumer_starts_late", "new"), .consumer = only_new},
     {REFUSES("dead_letters_unbound", "dead.orders.>"), .no_letters = true},
-    {REFUSES("dead_letters_read_again", "the stream that is read"), .no_letters = true,
-     .stream = all_subjects},
+    {REFUSES("dead_letters_read_again", "the stream that is read"), .no_letters = true, .stream = all_subjects},
     {.row = NULL, .no_letters = true, .stream = all_subjects, .consumer = results_only},
     {REFUSES("dead_letters_unwanted", "interest"), .letters = by_interest},
     {WARNS("dead_letters_unwanted", "interest"), .letters = by_interest, .source = "    allow_loss: true\n"},
@@ -456,8 +452,7 @@ static const fault faults[] = {
     {WARNS("history_short", "for ever"), .stream = a_day, .contract = lasting, .also = {"retention_forever"}},
     {REFUSES("limits_drop_contributions", "1 messages a subject"), .stream = one_a_subject},
     {REFUSES("limits_drop_contributions", "max_bytes"), .stream = a_megabyte},
-    {WARNS("limits_drop_contributions", "max_bytes"), .stream = a_megabyte,
-     .source = "    allow_loss: true\n"},
+    {WARNS("limits_drop_contributions", "max_bytes"), .stream = a_megabyte, .source = "    allow_loss: true\n"},
     {REFUSES("limits_drop_contributions", "1 messages"), .stream = one_a_subject,
      .contract = "    mode: retraction\n    window: {kind: tumbling, size: 1m}\n    retention: 7d\n"},
     {.row = NULL, .stream = first_a_subject},
@@ -477,9 +472,8 @@ static void print_config(const fault *f, const char *store, char *text, size_t r
              "    dead_letters: dead.orders\n    timeout: 500ms\n    contract: orders\n%scontracts:\n  - "
              "name: orders\n%s",
              store, f->store == NULL ? "" : f->store, w.nats.url, f->source == NULL ? "" : f->source,
-             f->contract != NULL
-                 ? f->contract
-                 : "    mode: delta\n    window: {kind: tumbling, size: 1m}\n    retention: 7d\n");
+             f->contract != NULL ? f->contract
+                                 : "    mode: delta\n    window: {kind: tumbling, size: 1m}\n    retention: 7d\n");
 }
 
 static void prepare_streams(const fault *f)
@@ -535,8 +529,8 @@ static void check_findings(size_t at, const fault *f, const rr_preflight *prefli
         const rr_finding *finding = &preflight->findings[k];
 
         if (!is_expected(f, finding)) {
-            fail_msg("case %zu (%s): also found %s: %s", at, f->row == NULL ? "nothing" : f->row,
-                     finding->row->name, finding->seen);
+            fail_msg("case %zu (%s): also found %s: %s", at, f->row == NULL ? "nothing" : f->row, finding->row->name,
+                     finding->seen);
         }
     }
     for (int i = 0; i < ALSO_MAX && f->also[i] != NULL; i++) {
@@ -550,9 +544,8 @@ static void check_findings(size_t at, const fault *f, const rr_preflight *prefli
     if (found == NULL) {
         fail_msg("case %zu: %s was not found", at, f->row);
     } else if (found->severity != f->severity || strstr(found->seen, f->seen) == NULL) {
-        fail_msg("case %zu: %s is a %s, '%s'; wanted %s, '%s'", at, f->row,
-                 rr_preflight_severity_word(found->severity), found->seen,
-                 rr_preflight_severity_word(f->severity), f->seen);
+        fail_msg("case %zu: %s is a %s, '%s'; wanted %s, '%s'", at, f->row, rr_preflight_severity_word(found->severity),
+                 found->seen, rr_preflight_severity_word(f->severity), f->seen);
     }
 }
 
@@ -579,8 +572,7 @@ static void look_and_check(size_t at, const fault *f, const char *store)
     load_config(&config, text);
     assert_int_equal(rr_preflight_look(&preflight, &config, &f->hopes, &error), RR_OK);
     if (preflight.store_status != RR_OK || preflight.sources[0].status != RR_OK) {
-        fail_msg("case %zu: not looked at: %s%s", at, preflight.store_error.text,
-                 preflight.sources[0].error.text);
+        fail_msg("case %zu: not looked at: %s%s", at, preflight.store_error.text, preflight.sources[0].error.text);
     }
     if (f->facts != NULL) {
         f->facts(&preflight);
@@ -677,8 +669,7 @@ static void test_what_is_not_told_is_no_fault(void **state)
     print_config(&none, w.redis.url, text, sizeof text);
     load_config(&config, text);
     assert_int_equal(rr_preflight_look(&preflight, &config, NULL, &error), RR_OK);
-    preflight.store =
-        (rr_store_survey){.replicas = RR_NOT_TOLD, .max_memory = RR_NOT_TOLD, .used_memory = RR_NOT_TOLD};
+    preflight.store = (rr_store_survey){.replicas = RR_NOT_TOLD, .max_memory = RR_NOT_TOLD, .used_memory = RR_NOT_TOLD};
     memset(&preflight.sources[0].told, 0, sizeof preflight.sources[0].told);
     assert_int_equal(rr_preflight_judge(&preflight, &error), RR_OK);
     assert_int_equal(preflight.finding_count, 1);
@@ -700,8 +691,7 @@ static const rr_crash *crash_of(const rr_crash *crashes, size_t count, const cha
     return NULL;
 }
 
-static void check_crash(const fault *f, const char *store, const char *part, const char *loses,
-                        const char *restored)
+static void check_crash(const fault *f, const char *store, const char *part, const char *loses, const char *restored)
 {
     rr_crash crashes[RR_CRASHES_MAX + RR_CRASHES_PER_SOURCE];
     const rr_crash *crash;
@@ -714,11 +704,10 @@ static void check_crash(const fault *f, const char *store, const char *part, con
     print_config(f, store, text, sizeof text);
     load_config(&config, text);
     assert_int_equal(rr_preflight_look(&preflight, &config, NULL, &error), RR_OK);
-    crash =
-        crash_of(crashes, rr_preflight_crashes(&preflight, crashes, sizeof crashes / sizeof *crashes), part);
+    crash = crash_of(crashes, rr_preflight_crashes(&preflight, crashes, sizeof crashes / sizeof *crashes), part);
     if (strstr(crash->loses, loses) == NULL || strstr(crash->restored, restored) == NULL) {
-        fail_msg("%s: loses '%s', restored '%s'; wanted '%s', '%s'", part, crash->loses, crash->restored,
-                 loses, restored);
+        fail_msg("%s: loses '%s', restored '%s'; wanted '%s', '%s'", part, crash->loses, crash->restored, loses,
+                 restored);
     }
     rr_preflight_fini(&preflight);
     rr_config_fini(&config);
@@ -785,8 +774,7 @@ static void test_what_run_is_told(void **state)
 {
     static const fault plain = {.row = NULL}, queue = {.stream = work_queue},
                        allowed = {.stream = work_queue, .source = "    allow_loss: true\n"},
-                       two = {.stream = a_megabyte, .no_letters = true},
-                       more = {.store = "  wait_replicas: 2\n"};
+                       two = {.stream = a_megabyte, .no_letters = true}, more = {.store = "  wait_replicas: 2\n"};
     rr_server bare, waiting;
     rr_error error;
 

@@ -42,11 +42,13 @@ static void make_payload(size_t k)
     int64_t clock_us;
 
     if (latest) {
-        snprintf(line, sizeof line, "{\"business_key\":\"k%zu\",\"metric_version\":\"v1\",\"result_version\":%zu,\"value\":%zu}",
+        snprintf(line, sizeof line,
+                 "{\"business_key\":\"k%zu\",\"metric_version\":\"v1\",\"result_version\":%zu,\"value\":%zu}",
                  k / EVERY, 2 - k % EVERY, k % EVERY);
     } else {
-        snprintf(line, sizeof line, "{\"business_key\":\"k%zu\",\"metric_version\":\"v1\",\"delta_id\":\"d%zu\",\"value\":1}",
-                 k % KEYS, k);
+        snprintf(line, sizeof line,
+                 "{\"business_key\":\"k%zu\",\"metric_version\":\"v1\",\"delta_id\":\"d%zu\",\"value\":1}", k % KEYS,
+                 k);
     }
     rr_arena_init(&arena, 0);
     assert_int_equal(rr_record_from_json(rr_slice_of(line), &arena, &record, &clock_us, NULL), RR_DECODED_RECORD);
@@ -159,14 +161,30 @@ static void all_threads_at_once(void **state)
     static atomic_int stop;
     rr_store *store = open_store(), *outbox_store = open_store();
     rr_source *source = rr_source_script_new(script, RECORDS, NULL, NULL);
-    rr_bound_source over = {.ops = &rr_source_script_ops, .source = source, .name = RR_SLICE("s"), .stream = RR_SLICE("S"),
-                           .consumer = RR_SLICE("c"), .batch = BATCH, .dead_letters = "dead", .route = route};
+    rr_bound_source over = {.ops = &rr_source_script_ops,
+                            .source = source,
+                            .name = RR_SLICE("s"),
+                            .stream = RR_SLICE("S"),
+                            .consumer = RR_SLICE("c"),
+                            .batch = BATCH,
+                            .dead_letters = "dead",
+                            .route = route};
     rr_bound_channel channel = {.ops = &channel_ops};
     rr_service_totals totals = {0};
-    rr_service_options options = {.store_ops = &rr_store_redis_ops, .store = store, .outbox_store = outbox_store,
-                               .prefix = RR_SLICE("rr"), .sources = &over, .source_count = 1, .contracts = texts,
-                               .contract_count = contracts.count, .channels = &channel, .channel_count = 1,
-                               .until_idle = true, .stop = &stop, .now_us = now_us, .log = log_line};
+    rr_service_options options = {.store_ops = &rr_store_redis_ops,
+                                  .store = store,
+                                  .outbox_store = outbox_store,
+                                  .prefix = RR_SLICE("rr"),
+                                  .sources = &over,
+                                  .source_count = 1,
+                                  .contracts = texts,
+                                  .contract_count = contracts.count,
+                                  .channels = &channel,
+                                  .channel_count = 1,
+                                  .until_idle = true,
+                                  .stop = &stop,
+                                  .now_us = now_us,
+                                  .log = log_line};
     rr_error error = {0};
 
     (void)state;
@@ -214,13 +232,27 @@ static void nothing_is_decided_behind_a_batch_that_could_not_be(void **state)
     rr_store_ops store_ops = rr_store_redis_ops;
     rr_source_ops source_ops = rr_source_script_ops;
     rr_source *source = rr_source_script_new(script, RECORDS, NULL, NULL);
-    rr_bound_source over = {.ops = &source_ops, .source = source, .name = RR_SLICE("s"), .stream = RR_SLICE("S"),
-                           .consumer = RR_SLICE("c"), .batch = BATCH, .dead_letters = "dead", .route = route};
+    rr_bound_source over = {.ops = &source_ops,
+                            .source = source,
+                            .name = RR_SLICE("s"),
+                            .stream = RR_SLICE("S"),
+                            .consumer = RR_SLICE("c"),
+                            .batch = BATCH,
+                            .dead_letters = "dead",
+                            .route = route};
     rr_service_totals totals = {0};
-    rr_service_options options = {.store_ops = &store_ops, .store = store, .outbox_store = outbox_store,
-                               .prefix = RR_SLICE("behind"), .sources = &over, .source_count = 1, .contracts = texts,
-                               .contract_count = contracts.count, .until_idle = true, .stop = &stop, .now_us = now_us,
-                               .log = log_line};
+    rr_service_options options = {.store_ops = &store_ops,
+                                  .store = store,
+                                  .outbox_store = outbox_store,
+                                  .prefix = RR_SLICE("behind"),
+                                  .sources = &over,
+                                  .source_count = 1,
+                                  .contracts = texts,
+                                  .contract_count = contracts.count,
+                                  .until_idle = true,
+                                  .stop = &stop,
+                                  .now_us = now_us,
+                                  .log = log_line};
 
     (void)state;
     store_ops.swap_ahead = fail_third;

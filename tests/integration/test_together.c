@@ -61,8 +61,8 @@ static bool has_lost(rr_world *world, const void *context)
 
 /* Kills it between a swap and its acknowledgement: what it says to NATS is lost, what it does to Redis is
  * done. It has asked for records before, so it gets some. */
-static void kill_before_its_acknowledgements_arrive(slot *s, rr_relay *relay, const rr_history *history,
-                                                    size_t from, size_t count)
+static void kill_before_its_acknowledgements_arrive(slot *s, rr_relay *relay, const rr_history *history, size_t from,
+                                                    size_t count)
 {
     rr_publish_history(s->world, history, from, count / 2);
     rr_wait_settled(s->world, SETTLE_MS);
@@ -106,8 +106,8 @@ static void assert_they_met(const slot *a, const slot *b, size_t records)
     unsigned long long by_a = sum_before(a, " acknowledged"), by_b = sum_before(b, " acknowledged");
     unsigned long long lost = sum_after(a, "lost ") + sum_after(b, "lost ");
 
-    print_message("    %zu records; %llu and %llu acknowledged, %llu swaps lost, %llu delivered again\n",
-                  records, by_a, by_b, lost, sum_before(a, " again") + sum_before(b, " again"));
+    print_message("    %zu records; %llu and %llu acknowledged, %llu swaps lost, %llu delivered again\n", records, by_a,
+                  by_b, lost, sum_before(a, " again") + sum_before(b, " again"));
     /* Of what they count; those that were killed told nobody. */
     assert_true(by_a * 5 >= by_a + by_b && by_b * 5 >= by_a + by_b && (by_a + by_b) * 2 >= records);
     assert_true(lost > 0);
@@ -213,8 +213,7 @@ static void two_processes_one_hot_key_the_sum_is_exact(void **state)
 
 static void two_processes_one_group_of_sessions_the_sum_is_exact(void **state)
 {
-    exact_sum(*state,
-              "  - {name: hot, mode: delta, window: {kind: session, gap: 10s, max: 1h, ends: last}}\n",
+    exact_sum(*state, "  - {name: hot, mode: delta, window: {kind: session, gap: 10s, max: 1h, ends: last}}\n",
               "rr:{hot:one}:v1:1704067200000000-1704067260000000", 20);
 }
 
@@ -223,8 +222,7 @@ int main(int argc, char **argv)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(killed_between_swap_and_acknowledgement_the_cells_are_as_in_memory,
                                         rr_world_begin, rr_world_end),
-        cmocka_unit_test_setup_teardown(two_processes_one_hot_key_the_sum_is_exact, rr_world_begin,
-                                        rr_world_end),
+        cmocka_unit_test_setup_teardown(two_processes_one_hot_key_the_sum_is_exact, rr_world_begin, rr_world_end),
         cmocka_unit_test_setup_teardown(two_processes_one_group_of_sessions_the_sum_is_exact, rr_world_begin,
                                         rr_world_end),
     };

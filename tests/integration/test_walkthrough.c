@@ -54,10 +54,8 @@ static void assert_alert(natsSubscription *alerts, const char *subject, const ch
 
     assert_int_equal(natsSubscription_NextMsg(&message, alerts, SOON_MS), NATS_OK);
     assert_string_equal(natsMsg_GetSubject(message), subject);
-    if (memmem(natsMsg_GetData(message), (size_t)natsMsg_GetDataLength(message), says, strlen(says)) ==
-        NULL) {
-        fail_msg("%s: no %s in %.*s", subject, says, natsMsg_GetDataLength(message),
-                 natsMsg_GetData(message));
+    if (memmem(natsMsg_GetData(message), (size_t)natsMsg_GetDataLength(message), says, strlen(says)) == NULL) {
+        fail_msg("%s: no %s in %.*s", subject, says, natsMsg_GetDataLength(message), natsMsg_GetData(message));
     }
     natsMsg_Destroy(message);
 }
@@ -73,8 +71,7 @@ static void assert_header(natsMsg *message, const char *name, const char *expect
 static void assert_dead_letter(rr_world *world)
 {
     uint64_t sequence = rr_stream_last(world, "RESULTS");
-    natsMsg *letter = rr_stream_message(world, "DEAD", 1),
-            *record = rr_stream_message(world, "RESULTS", sequence);
+    natsMsg *letter = rr_stream_message(world, "DEAD", 1), *record = rr_stream_message(world, "RESULTS", sequence);
     char begins[64], ends[64], number[24];
     const char *value = NULL, *subject = natsMsg_GetSubject(letter);
 
@@ -85,8 +82,7 @@ static void assert_dead_letter(rr_world *world)
     assert_int_equal(strlen(subject), strlen(begins) + 16 + strlen(ends));
     assert_string_equal(subject + strlen(begins) + 16, ends);
     assert_int_equal(natsMsg_GetDataLength(letter), natsMsg_GetDataLength(record));
-    assert_memory_equal(natsMsg_GetData(letter), natsMsg_GetData(record),
-                        (size_t)natsMsg_GetDataLength(record));
+    assert_memory_equal(natsMsg_GetData(letter), natsMsg_GetData(record), (size_t)natsMsg_GetDataLength(record));
     assert_header(letter, "Rr-Reason", "metric_version_missing");
     assert_header(letter, "Rr-Verdict", "REFUSED");
     assert_header(letter, "Rr-Contract", "parts");
@@ -159,8 +155,7 @@ static void an_alert_survives_the_program(void **state)
 {
     rr_world *world = *state;
     char config[RR_WORLD_PATH], other[RR_WORLD_PATH];
-    rr_setup without = {
-        .contracts = contracts, .names = names, .alerts = "[{nats: {url: \"nats://127.0.0.1:1\"}}]"};
+    rr_setup without = {.contracts = contracts, .names = names, .alerts = "[{nats: {url: \"nats://127.0.0.1:1\"}}]"};
     natsSubscription *alerts = NULL;
     natsMsg *message = NULL;
     rr_child *program;
@@ -234,11 +229,10 @@ static void a_reader_gets_many_windows_with_one_mget(void **state)
     configure(world, config);
     program = rr_child_run(world, config, NULL);
     say(world, config,
-        LINE_7
-        "\"result_version\":1,\"value\":9223372036854775807}\n"
-        "{\"business_key\":\"line-7\",\"window\":{\"start\":1704103320000000,\"end\":1704103380000000},"
-        "\"metric_version\":\"v1\",\"result_version\":18446744073709551615,\"value\":-9223372036854775808}"
-        "\n");
+        LINE_7 "\"result_version\":1,\"value\":9223372036854775807}\n"
+               "{\"business_key\":\"line-7\",\"window\":{\"start\":1704103320000000,\"end\":1704103380000000},"
+               "\"metric_version\":\"v1\",\"result_version\":18446744073709551615,\"value\":-9223372036854775808}"
+               "\n");
     reply = rr_redis_ask(world, ask);
     assert_int_equal(reply->elements, 3);
     assert_non_null(strstr(reply->element[0]->str, "{\"value\":9223372036854775807}"));
@@ -277,8 +271,7 @@ static void get_prints_the_cells_of_a_key(void **state)
                "{\"business_key\":\"line-7\",\"window\":{\"start\":\"2024-01-01T10:01:00Z\",\"end\":\"2024-"
                "01-01T10:02:00Z\"},"
                "\"metric_version\":\"v1\",\"result_version\":1,\"value\":2}\n"
-               "{\"business_key\":\"line-7\"," WINDOW
-               ",\"metric_version\":\"v2\",\"result_version\":1,\"value\":3}\n"
+               "{\"business_key\":\"line-7\"," WINDOW ",\"metric_version\":\"v2\",\"result_version\":1,\"value\":3}\n"
                "{\"business_key\":\"line-77\"," WINDOW
                ",\"metric_version\":\"v1\",\"result_version\":1,\"value\":4}\n");
     assert_gets(world, (const char *[]){"get", "--config", config, "parts", "line-7", NULL},
@@ -286,8 +279,8 @@ static void get_prints_the_cells_of_a_key(void **state)
                     CELL("2024-01-01T10:01:00Z", "2024-01-01T10:02:00Z", "2", "v1")
                         CELL("2024-01-01T10:00:00Z", "2024-01-01T10:01:00Z", "3", "v2"));
     assert_gets(world,
-                (const char *[]){"get", "--config", config, "--window", window, "--metric-version", "v2",
-                                 "parts", "line-7", NULL},
+                (const char *[]){"get", "--config", config, "--window", window, "--metric-version", "v2", "parts",
+                                 "line-7", NULL},
                 CELL("2024-01-01T10:00:00Z", "2024-01-01T10:01:00Z", "3", "v2"));
     free(rr_world_output(world, (const char *[]){"get", "--config", config, "parts", "line-8", NULL}, &code));
     assert_int_not_equal(code, 0);
@@ -308,8 +301,7 @@ static void observing_stores_nothing_and_acknowledges_nothing(void **state)
     rr_history_add_bytes(&history, 0, RR_SLICE("\x07"));
     rr_publish_history(world, &history, 0, history.count);
 
-    program =
-        rr_child_start(world, (const char *[]){"run", "--config", config, "--observe", "--until-idle", NULL});
+    program = rr_child_start(world, (const char *[]){"run", "--config", config, "--observe", "--until-idle", NULL});
     assert_int_equal(rr_child_wait(program, 30000), 0);
     assert_int_equal(rr_child_count_before(program, " delivered"), history.count);
     assert_int_equal(rr_child_count_after(program, "REFUSED "), 1);
@@ -331,12 +323,10 @@ static void observing_stores_nothing_and_acknowledges_nothing(void **state)
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(first_2_then_3_then_late_then_4_then_a_conflict, rr_world_begin,
-                                        rr_world_end),
+        cmocka_unit_test_setup_teardown(first_2_then_3_then_late_then_4_then_a_conflict, rr_world_begin, rr_world_end),
         cmocka_unit_test_setup_teardown(an_alert_survives_the_program, rr_world_begin, rr_world_end),
         cmocka_unit_test_setup_teardown(keys_are_as_the_readme_says, rr_world_begin, rr_world_end),
-        cmocka_unit_test_setup_teardown(a_reader_gets_many_windows_with_one_mget, rr_world_begin,
-                                        rr_world_end),
+        cmocka_unit_test_setup_teardown(a_reader_gets_many_windows_with_one_mget, rr_world_begin, rr_world_end),
         cmocka_unit_test_setup_teardown(get_prints_the_cells_of_a_key, rr_world_begin, rr_world_end),
         cmocka_unit_test_setup_teardown(observing_stores_nothing_and_acknowledges_nothing, rr_world_begin,
                                         rr_world_end),

@@ -205,8 +205,10 @@ static rr_status script_bound(rr_source *source, rr_slice subject, char stream[2
 static rr_status script_info(rr_source *source, rr_source_info *info, rr_error *error)
 {
     (void)error;
-    *info = (rr_source_info){.first_sequence = source->first, .last_sequence = source->last,
-                             .created_at_us = source->created_at_us, .deliveries = source->consumed,
+    *info = (rr_source_info){.first_sequence = source->first,
+                             .last_sequence = source->last,
+                             .created_at_us = source->created_at_us,
+                             .deliveries = source->consumed,
                              .replicas = 1};
     for (size_t k = 0; k < source->count; k++) {
         info->delivered = source->times[k] != 0 ? k + 1 : info->delivered;

@@ -62,7 +62,9 @@ void rr_sim_say(const char *format, ...)
         return;
     }
     printf("%10.3f s %6" PRIu64 " %s ", (double)(sim->time_us - START_US) / 1e6, sim->points,
-           sim->running == NULL ? "-" : sim->running->index == 0 ? "a" : "b");
+           sim->running == NULL       ? "-"
+           : sim->running->index == 0 ? "a"
+                                      : "b");
     va_start(arguments, format);
     vprintf(format, arguments);
     va_end(arguments);
@@ -136,8 +138,8 @@ bool rr_sim_strikes(rr_sim_fault fault)
 /* Half of the crashes wait for a call that is rare. */
 static void aim(void)
 {
-    static const rr_sim_call rare[] = {RR_SIM_source_progress, RR_SIM_source_progress,  RR_SIM_source_release,
-                                       RR_SIM_source_publish,  RR_SIM_source_replay,    RR_SIM_store_read_parts,
+    static const rr_sim_call rare[] = {RR_SIM_source_progress, RR_SIM_source_progress, RR_SIM_source_release,
+                                       RR_SIM_source_publish,  RR_SIM_source_replay,   RR_SIM_store_read_parts,
                                        RR_SIM_store_confirm,   RR_SIM_channel_send};
 
     sim->crash_call = rr_sim_chance(50) ? -1 : (int)rare[rr_sim_below(sizeof rare / sizeof *rare)];
@@ -152,7 +154,8 @@ static void arm(void)
             if (sim->triggers[k].fault == RR_SIM_CRASH) {
                 aim();
             }
-            sim->away_at_publish = sim->triggers[k].fault == RR_SIM_QUEUE_AWAY ? rr_sim_chance(30) : sim->away_at_publish;
+            sim->away_at_publish =
+                sim->triggers[k].fault == RR_SIM_QUEUE_AWAY ? rr_sim_chance(30) : sim->away_at_publish;
         }
     }
 }
@@ -164,7 +167,8 @@ static void calm_down(void)
     memset(sim->armed, 0, sizeof sim->armed);
     sim->calm = true;
     sim->calm_us = sim->time_us;
-    sim->store.away_until_us = sim->store.unconfirmed_until_us = sim->source.away_until_us = sim->source.quiet_until_us = sim->channel_away_until_us = 0;
+    sim->store.away_until_us = sim->store.unconfirmed_until_us = sim->source.away_until_us =
+        sim->source.quiet_until_us = sim->channel_away_until_us = 0;
     rr_sim_do_late();
     for (int k = 0; k < RR_SIM_ENGINES; k++) {
         sim->engines[k].start_us = sim->engines[k].start_us > sim->time_us ? sim->time_us : sim->engines[k].start_us;
@@ -369,17 +373,33 @@ static const rr_contract *route(const void *context, rr_slice subject)
 static void set_options(rr_sim_engine *e)
 {
     e->store.engine = e->source.engine = e->channel.engine = e;
-    e->live_source = (rr_bound_source){.ops = &rr_sim_source_ops, .source = &e->source, .name = RR_SLICE("src"),
-                                      .stream = RR_SLICE("RESULTS"), .consumer = RR_SLICE("c"), .batch = sim->batch,
-                                      .dead_letters = "rr.dead", .route = route, .context = sim->contract};
+    e->live_source = (rr_bound_source){.ops = &rr_sim_source_ops,
+                                       .source = &e->source,
+                                       .name = RR_SLICE("src"),
+                                       .stream = RR_SLICE("RESULTS"),
+                                       .consumer = RR_SLICE("c"),
+                                       .batch = sim->batch,
+                                       .dead_letters = "rr.dead",
+                                       .route = route,
+                                       .context = sim->contract};
     e->contract = (rr_bound_contract){.contract = sim->contract, .text = RR_SLICE("name: law\n")};
     e->live_channel = (rr_bound_channel){.ops = &rr_sim_channel_ops, .channel = &e->channel};
-    e->options = (rr_service_options){.store_ops = &rr_sim_store_ops, .store = &e->store, .prefix = RR_SLICE("rr"),
-                                   .sources = &e->live_source, .source_count = 1, .contracts = &e->contract,
-                                   .contract_count = 1, .channels = &e->live_channel, .channel_count = 1,
-                                   .drain_timeout_ms = 1000, .guess_from = sim->guess_from, .send_from = sim->send_from, .stop = &e->stop,
-                                   .now_us = now_us,
-                                   .pause_ms = pause_ms, .log = log_line};
+    e->options = (rr_service_options){.store_ops = &rr_sim_store_ops,
+                                      .store = &e->store,
+                                      .prefix = RR_SLICE("rr"),
+                                      .sources = &e->live_source,
+                                      .source_count = 1,
+                                      .contracts = &e->contract,
+                                      .contract_count = 1,
+                                      .channels = &e->live_channel,
+                                      .channel_count = 1,
+                                      .drain_timeout_ms = 1000,
+                                      .guess_from = sim->guess_from,
+                                      .send_from = sim->send_from,
+                                      .stop = &e->stop,
+                                      .now_us = now_us,
+                                      .pause_ms = pause_ms,
+                                      .log = log_line};
 }
 
 /* The one reason to leave that is none of ours to fix. */

@@ -91,8 +91,8 @@ static void plan_faults(void)
         }
         for (; times > 0; times--) {
             RR_MUST(sim->trigger_count < RR_SIM_TRIGGERS);
-            sim->triggers[sim->trigger_count++] =
-                (rr_sim_trigger){.at = 1 + rr_sim_below((unsigned)sim->fault_points * 3 / 4), .fault = (rr_sim_fault)fault};
+            sim->triggers[sim->trigger_count++] = (rr_sim_trigger){
+                .at = 1 + rr_sim_below((unsigned)sim->fault_points * 3 / 4), .fault = (rr_sim_fault)fault};
         }
     }
 }
@@ -166,9 +166,9 @@ static bool run_seed(uint64_t seed)
     plan_faults();
     put_history(&history);
     if (sim->verbose) {
-        printf("%.*s%zu records, %s, batches of %zu, ack: %s%s\n", (int)history.yaml.len, history.yaml.data, history.count,
-               history.honest ? "honest" : "with contradictions", sim->batch, sim->ack == RR_ACK_ALL ? "all" : "explicit",
-               sim->waits ? ", waits for a replica" : "");
+        printf("%.*s%zu records, %s, batches of %zu, ack: %s%s\n", (int)history.yaml.len, history.yaml.data,
+               history.count, history.honest ? "honest" : "with contradictions", sim->batch,
+               sim->ack == RR_ACK_ALL ? "all" : "explicit", sim->waits ? ", waits for a replica" : "");
         for (size_t k = 0; k < history.count; k++) {
             printf("%3zu %.*s\n", k + 1, (int)history.lines[k].json.len, history.lines[k].json.data);
         }
@@ -185,8 +185,7 @@ static bool run_seed(uint64_t seed)
 
 #define WINDOW "\"window\":{\"start\":\"2026-01-01T10:00:00Z\",\"end\":\"2026-01-01T10:01:00Z\"}"
 #define HEAD "{\"business_key\":\"a\",\"metric_version\":\"v1\","
-#define AT(start, end) \
-    "\"window\":{\"start\":\"2026-01-01T10:00:" start "Z\",\"end\":\"2026-01-01T10:00:" end "Z\"},"
+#define AT(start, end) "\"window\":{\"start\":\"2026-01-01T10:00:" start "Z\",\"end\":\"2026-01-01T10:00:" end "Z\"},"
 #define X50 "xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx"
 #define X300 X50 X50 X50 X50 X50 X50
 
@@ -310,7 +309,8 @@ static void apart(void (*work)(const void *context), const void *context)
     }
     RR_MUST(waitpid(child, &status, 0) == child);
     if (status != 0) {
-        printf("BROKEN: the program ended by itself (status %d)\n(again: test_simulation %s --verbose)\n", status, t->again);
+        printf("BROKEN: the program ended by itself (status %d)\n(again: test_simulation %s --verbose)\n", status,
+               t->again);
         t->broken++;
     }
 }
@@ -406,9 +406,9 @@ static uint64_t print_pairs(void)
 static bool print_crashes(void)
 {
     /* What the loop does not call. Nothing can be killed there. */
-    static const rr_sim_call unused[] = {RR_SIM_store_open,   RR_SIM_store_close,    RR_SIM_store_scan,
-                                         RR_SIM_store_sweep,  RR_SIM_store_survey,   RR_SIM_source_open,
-                                         RR_SIM_source_close, RR_SIM_source_bound,   RR_SIM_source_survey,
+    static const rr_sim_call unused[] = {RR_SIM_store_open,         RR_SIM_store_close,  RR_SIM_store_scan,
+                                         RR_SIM_store_sweep,        RR_SIM_store_survey, RR_SIM_source_open,
+                                         RR_SIM_source_close,       RR_SIM_source_bound, RR_SIM_source_survey,
                                          RR_SIM_source_make_stream, RR_SIM_channel_open, RR_SIM_channel_close};
     bool good = true;
 
@@ -459,8 +459,8 @@ static int run_all(bool full, uint64_t from, uint64_t count)
     }
     least = print_pairs();
     crashed = print_crashes();
-    printf("%" PRIu64 " seeds from %" PRIu64 ", %" PRIu64 " orders of records, %" PRIu64 " runs: %" PRIu64 " broken\n", count,
-           from, t->orders, t->runs, t->broken);
+    printf("%" PRIu64 " seeds from %" PRIu64 ", %" PRIu64 " orders of records, %" PRIu64 " runs: %" PRIu64 " broken\n",
+           count, from, t->orders, t->runs, t->broken);
     if (full && !crashed) {
         printf("a call of a port was not hit by a crash on both sides\n");
     }

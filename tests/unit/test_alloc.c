@@ -22,7 +22,8 @@
 
 enum { LINES_MAX = 64, BATCH = 7, LONG = 300, ATTEMPTS_MAX = 100000, KEYS_MAX = 64 };
 
-#define LONG_A "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"
+#define LONG_A \
+    "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"
 
 static const char contracts_text[] =
     "contracts:\n"
@@ -49,7 +50,8 @@ static const struct {
     {"latest", "\"result_version\":2,\"value\":20"},
     {"latest", "\"result_version\":1,\"value\":10"},
     {"latest", "\"result_version\":2,\"value\":21"},
-    {"latest", "\"result_version\":4,\"value\":4,\"window\":{\"start\":\"2026-01-01T10:02:00Z\",\"end\":\"2026-01-01T10:03:00Z\"}"},
+    {"latest", "\"result_version\":4,\"value\":4,\"window\":{\"start\":\"2026-01-01T10:02:00Z\",\"end\":\"2026-01-"
+               "01T10:03:00Z\"}"},
     {"parts", "\"delta_id\":\"%s1\",\"value\":1"},
     {"parts", "\"delta_id\":\"%s2\",\"value\":2"},
     {"rows", "\"contributor\":\"%s1\",\"result_version\":5,\"value\":5"},
@@ -64,15 +66,19 @@ static const struct {
     {"rows", "\"contributor\":\"%s1\",\"result_version\":4,\"value\":4"},
     {"rows", "\"contributor\":\"%s4\",\"op\":\"RETRACT\",\"retracts_version\":8"},
     {"visits", "\"delta_id\":\"v1\",\"value\":1"},
-    {"visits", "\"delta_id\":\"v2\",\"value\":2,\"window\":{\"start\":\"2026-01-01T10:02:00Z\",\"end\":\"2026-01-01T10:03:00Z\"}"},
-    {"visits", "\"delta_id\":\"v3\",\"value\":4,\"window\":{\"start\":\"2026-01-01T10:00:00Z\",\"end\":\"2026-01-01T10:03:00Z\"}"},
+    {"visits", "\"delta_id\":\"v2\",\"value\":2,\"window\":{\"start\":\"2026-01-01T10:02:00Z\",\"end\":\"2026-01-01T10:"
+               "03:00Z\"}"},
+    {"visits", "\"delta_id\":\"v3\",\"value\":4,\"window\":{\"start\":\"2026-01-01T10:00:00Z\",\"end\":\"2026-01-01T10:"
+               "03:00Z\"}"},
     {"latest", "\"result_version\":3"},
     {"latest", "\"result_version\":3,\"value\":30"},
     {"unknown", "\"result_version\":3,\"value\":30"},
-    {"latest", "\"result_version\":1,\"value\":1,\"window\":{\"start\":\"2025-12-01T10:00:00Z\",\"end\":\"2025-12-01T10:01:00Z\"}"},
+    {"latest", "\"result_version\":1,\"value\":1,\"window\":{\"start\":\"2025-12-01T10:00:00Z\",\"end\":\"2025-12-"
+               "01T10:01:00Z\"}"},
     {"parts", "\"op\":\"RETRACT\",\"delta_id\":\"%s4\""},
     {"rows", "\"contributor\":\"%s1\",\"op\":\"RETRACT\",\"result_version\":3"},
-    {"latest", "\"result_version\":3,\"value\":3,\"window\":{\"start\":\"2026-01-01T10:02:00Z\",\"end\":\"2026-01-01T10:03:00Z\"}"},
+    {"latest", "\"result_version\":3,\"value\":3,\"window\":{\"start\":\"2026-01-01T10:02:00Z\",\"end\":\"2026-01-"
+               "01T10:03:00Z\"}"},
 };
 enum { LINES = sizeof lines / sizeof lines[0] };
 
@@ -158,7 +164,8 @@ static void note_entry(rr_slice entry)
     bool unrouted = sequence != 0 && strcmp(lines[sequence - 1].contract, "unknown") == 0;
 
     assert_true(sequence <= LINES);
-    assert_int_equal(unrouted, says(entry, "\"verdict\":\"REFUSED\",\"reason\":\"unrouted\",\"alerts\":[\"contract_violation\"]"));
+    assert_int_equal(
+        unrouted, says(entry, "\"verdict\":\"REFUSED\",\"reason\":\"unrouted\",\"alerts\":[\"contract_violation\"]"));
     assert_int_equal(says(entry, "2025-12-01"),
                      says(entry, "\"verdict\":\"TOO_LATE\",\"reason\":\"beyond_retention\",\"alerts\":[\"too_late\"]"));
     logged[sequence] = true;
@@ -242,8 +249,14 @@ static void assert_same_cells(const snapshot *a, const snapshot *b)
 
 static rr_bound_source source_over(rr_source *source)
 {
-    return (rr_bound_source){.ops = &rr_source_script_ops, .source = source, .name = RR_SLICE("s"), .stream = RR_SLICE("S"),
-                            .consumer = RR_SLICE("c"), .batch = BATCH, .dead_letters = "dead", .route = route};
+    return (rr_bound_source){.ops = &rr_source_script_ops,
+                             .source = source,
+                             .name = RR_SLICE("s"),
+                             .stream = RR_SLICE("S"),
+                             .consumer = RR_SLICE("c"),
+                             .batch = BATCH,
+                             .dead_letters = "dead",
+                             .route = route};
 }
 
 /* Joining it again to what is stored changes nothing. */
@@ -277,7 +290,8 @@ static bool is_held(rr_store *store, const rr_item *item, rr_arena *arena)
     rr_buf_fini(&key);
     assert_true(rr_arena_reserve(arena, rr_join_need(&unit, item->record)));
     assert_int_equal(rr_join(&unit, item->record, arena, &outcome), RR_JOIN_DONE);
-    return !outcome.grew || outcome.verdict == RR_VERDICT_CONFLICT; /* the latest contender is kept, the others are not */
+    return !outcome.grew ||
+           outcome.verdict == RR_VERDICT_CONFLICT; /* the latest contender is kept, the others are not */
 }
 
 typedef struct witness {
@@ -342,10 +356,19 @@ static rr_status run_live(rr_store *store, rr_source *source, rr_error *error)
     rr_bound_source over = source_over(source);
     rr_bound_channel channel = {.ops = &channel_ops};
     rr_service_totals totals = {0};
-    rr_service_options options = {.store_ops = &watched_ops, .store = store, .prefix = RR_SLICE("rr"), .sources = &over,
-                               .source_count = 1, .contracts = texts, .contract_count = contracts.count,
-                               .channels = &channel, .channel_count = 1, .until_idle = true, .stop = &stop,
-                               .now_us = now_us, .log = log_line};
+    rr_service_options options = {.store_ops = &watched_ops,
+                                  .store = store,
+                                  .prefix = RR_SLICE("rr"),
+                                  .sources = &over,
+                                  .source_count = 1,
+                                  .contracts = texts,
+                                  .contract_count = contracts.count,
+                                  .channels = &channel,
+                                  .channel_count = 1,
+                                  .until_idle = true,
+                                  .stop = &stop,
+                                  .now_us = now_us,
+                                  .log = log_line};
 
     return rr_service_run(&options, &totals, error);
 }
@@ -445,7 +468,9 @@ static void admit_all(batch_world *b)
 
     rr_arena_init(&b->arena, 0);
     for (size_t k = 0; k < LINES; k++) {
-        rr_delivery delivery = {.subject = script[k].subject, .payload = script[k].payload, .stream_sequence = k + 1,
+        rr_delivery delivery = {.subject = script[k].subject,
+                                .payload = script[k].payload,
+                                .stream_sequence = k + 1,
                                 .stored_at_us = script[k].stored_at_us};
 
         assert_true(rr_admit_delivery(&source, &delivery, INT64_MIN, &b->arena, &b->items[k], &b->records[k]));
@@ -588,7 +613,8 @@ static void decode_all(bool json)
         for (int all = 0; all < 2; all++) {
             size_t nth = 1;
 
-            while (decode_with_fault(json, json ? rr_buf_view(&text) : rr_buf_view(&bytes), nth, all, rr_buf_view(&text))) {
+            while (decode_with_fault(json, json ? rr_buf_view(&text) : rr_buf_view(&bytes), nth, all,
+                                     rr_buf_view(&text))) {
                 assert_true(++nth < ATTEMPTS_MAX);
             }
             assert_true(nth > 1);

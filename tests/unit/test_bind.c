@@ -101,8 +101,7 @@ void jsConsumerInfo_Destroy(jsConsumerInfo *info)
     free(info);
 }
 
-natsStatus js_GetStreamInfo(jsStreamInfo **info, jsCtx *js, const char *stream, jsOptions *options,
-                            jsErrCode *code)
+natsStatus js_GetStreamInfo(jsStreamInfo **info, jsCtx *js, const char *stream, jsOptions *options, jsErrCode *code)
 {
     (void)js;
     (void)stream;
@@ -169,8 +168,7 @@ static int begin(void **state)
     answers = true;
     delivered = floor_of = waiting = 0;
     source = (rr_source){
-        .options =
-            {.stream = "S", .consumer = "C", .ack = RR_ACK_ALL, .batch = 10, .pulls = 1, .timeout_ms = 60000},
+        .options = {.stream = "S", .consumer = "C", .ack = RR_ACK_ALL, .batch = 10, .pulls = 1, .timeout_ms = 60000},
         .nats = &nats,
         .pull_subject = "$JS.API.CONSUMER.MSG.NEXT.S.C",
     };
@@ -283,8 +281,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(a_connection_alone_is_not_bound, begin, end),
-        cmocka_unit_test_setup_teardown(what_is_outstanding_is_known_before_anything_is_acknowledged, begin,
-                                        end),
+        cmocka_unit_test_setup_teardown(what_is_outstanding_is_known_before_anything_is_acknowledged, begin, end),
         cmocka_unit_test_setup_teardown(deliveries_are_counted_when_none_goes_elsewhere_any_more, begin, end),
         cmocka_unit_test_setup_teardown(where_jetstream_is_away_that_is_told, begin, end),
         cmocka_unit_test_setup_teardown(a_stream_is_gone_when_a_cluster_goes_on_to_say_it, begin, end),

@@ -66,7 +66,8 @@ static void expect_some(rr_nats_client *feed)
     rr_nats_client_message message;
 
     assert_true(rr_nats_client_next(feed, 0, &message));
-    assert_true(is(message.subject, "orders.a") && is(message.reply, "$JS.ACK.S.C.1.2.3.4.5") && is(message.payload, "first"));
+    assert_true(is(message.subject, "orders.a") && is(message.reply, "$JS.ACK.S.C.1.2.3.4.5") &&
+                is(message.payload, "first"));
     assert_true(message.headers.len == 0 && rr_nats_status_of(message.headers) == 0);
     rr_nats_client_release(feed, message.reply.data);
     assert_true(rr_nats_client_next(feed, 0, &message));
@@ -189,10 +190,24 @@ static void a_message_may_be_larger_than_a_piece(void **state)
 static void what_no_nats_server_sends_ends_it(void **state)
 {
     static const char *const bad[] = {
-        "HTTP/1.1 400 Bad Request\r\n", "MSG\r\n", "MSG a 1\r\n", "MSG a 1 x\r\n", "MSG a x 2\r\nab\r\n", "MSG a 1 -2\r\n",
-        "MSG a 1 r 2 3 4\r\n", "MSG a 1 2\r\nabc\r\n", "MSG a 1 2\r\nab\n\n", "MSG a 1 99999999999999999999\r\n",
-        "MSG a 1 67108865\r\n", "HMSG a 1 3 2\r\nab\r\n", "HMSG a 1 2\r\nab\r\n", "MSG a 18446744073709551616 2\r\nab\r\n",
-        "\r\n", "\n", "PING\n", "msG a\r\n",
+        "HTTP/1.1 400 Bad Request\r\n",
+        "MSG\r\n",
+        "MSG a 1\r\n",
+        "MSG a 1 x\r\n",
+        "MSG a x 2\r\nab\r\n",
+        "MSG a 1 -2\r\n",
+        "MSG a 1 r 2 3 4\r\n",
+        "MSG a 1 2\r\nabc\r\n",
+        "MSG a 1 2\r\nab\n\n",
+        "MSG a 1 99999999999999999999\r\n",
+        "MSG a 1 67108865\r\n",
+        "HMSG a 1 3 2\r\nab\r\n",
+        "HMSG a 1 2\r\nab\r\n",
+        "MSG a 18446744073709551616 2\r\nab\r\n",
+        "\r\n",
+        "\n",
+        "PING\n",
+        "msG a\r\n",
     };
 
     (void)state;

@@ -222,7 +222,8 @@ static void a_nonce_that_does_not_end_is_none(void **state)
  * nobody has written there who we are: it is the same as at the first. */
 static void another_server_is_tried_where_that_of_cnats_takes_nobody(void **state)
 {
-    fake first = {.scripts = {{NULL, "PONG\r\n", false}, {PLAIN, "-ERR 'no'\r\n", true}, {PLAIN, "-ERR 'no'\r\n", true}}};
+    fake first = {
+        .scripts = {{NULL, "PONG\r\n", false}, {PLAIN, "-ERR 'no'\r\n", true}, {PLAIN, "-ERR 'no'\r\n", true}}};
     fake other = {.scripts = {{PLAIN, "PONG\r\n", false}}};
     rr_nats_options options = {.timeout_ms = LONG_MS};
     char url[128], hello[512];

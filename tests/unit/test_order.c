@@ -164,13 +164,29 @@ static rr_status run(const rr_store_ops *ops, rr_store *store, rr_source *source
 {
     static const rr_channel_ops channel_ops = {.send = tell};
     static atomic_int stop;
-    rr_bound_source over = {.ops = &rr_source_script_ops, .source = source, .name = RR_SLICE("s"), .stream = RR_SLICE("S"),
-                           .consumer = RR_SLICE("c"), .batch = batch, .dead_letters = "dead", .route = route};
+    rr_bound_source over = {.ops = &rr_source_script_ops,
+                            .source = source,
+                            .name = RR_SLICE("s"),
+                            .stream = RR_SLICE("S"),
+                            .consumer = RR_SLICE("c"),
+                            .batch = batch,
+                            .dead_letters = "dead",
+                            .route = route};
     rr_bound_channel channel = {.ops = &channel_ops};
     rr_store_ops own = *ops;
-    rr_service_options options = {.store_ops = &own, .store = store, .prefix = RR_SLICE("rr"), .sources = &over,
-                               .source_count = 1, .contracts = texts, .contract_count = contracts.count, .channels = &channel,
-                               .channel_count = 1, .until_idle = true, .stop = &stop, .now_us = now_us, .log = log_line};
+    rr_service_options options = {.store_ops = &own,
+                                  .store = store,
+                                  .prefix = RR_SLICE("rr"),
+                                  .sources = &over,
+                                  .source_count = 1,
+                                  .contracts = texts,
+                                  .contract_count = contracts.count,
+                                  .channels = &channel,
+                                  .channel_count = 1,
+                                  .until_idle = true,
+                                  .stop = &stop,
+                                  .now_us = now_us,
+                                  .log = log_line};
 
     inner_ops = ops;
     own.identity = identity;
@@ -227,7 +243,8 @@ static void stored_by_now(void *context, const rr_delivery *delivery)
     read_cell(w->ops, w->store, value);
     at = strstr(value, "\"version\":");
     if (at == NULL || strtoul(at + 10, NULL, 10) + 1 < delivery->stream_sequence) {
-        fail_msg("sequence %llu is acknowledged, and the cell is %s", (unsigned long long)delivery->stream_sequence, value);
+        fail_msg("sequence %llu is acknowledged, and the cell is %s", (unsigned long long)delivery->stream_sequence,
+                 value);
     }
 }
 
@@ -340,8 +357,7 @@ static rr_status moved_note_set(rr_store *store, rr_slice key, rr_slice expected
 
 static void both_stored_by_now(void *context, const rr_delivery *delivery)
 {
-    static const rr_slice keys[] = {{"rr:{latest:k}:v1", 16},
-                                    {"rr:{kept:k}:v1:1767261600000000-1767261660000000", 48}};
+    static const rr_slice keys[] = {{"rr:{latest:k}:v1", 16}, {"rr:{kept:k}:v1:1767261600000000-1767261660000000", 48}};
     rr_arena arena;
 
     (void)context;
@@ -455,7 +471,9 @@ static rr_status counted_swap(rr_store *store, rr_swap *swaps, size_t count, rr_
  * was asked whether replicas have it all. */
 static size_t run_counted(const rr_fault *plan, size_t faults)
 {
-    const rr_script_record records[] = {script[0], script[1], script[2],
+    const rr_script_record records[] = {script[0],
+                                        script[1],
+                                        script[2],
                                         {RR_SLICE("kept"), rr_buf_view(&young_payload), STORED_US},
                                         {RR_SLICE("nowhere"), rr_buf_view(&payloads[0]), STORED_US}};
     rr_store_ops ops = rr_store_faulty_ops;
@@ -644,8 +662,9 @@ static rr_batch_counts decide(rr_slice stream, size_t count, size_t *alerts)
     for (size_t k = 0; k < count; k++) {
         rr_text why = {.len = 0};
 
-        assert_int_equal(rr_record_from_proto(rr_buf_view(&payloads[k == 0 ? 1 : 2]), false, &arena, &records[k], NULL, NULL),
-                         RR_DECODED_RECORD);
+        assert_int_equal(
+            rr_record_from_proto(rr_buf_view(&payloads[k == 0 ? 1 : 2]), false, &arena, &records[k], NULL, NULL),
+            RR_DECODED_RECORD);
         assert_true(rr_arena_reserve(&arena, rr_admit_need(&contracts.items[0], &records[k])));
         assert_int_equal(rr_admit(&contracts.items[0], &records[k], &arena, &why), RR_REASON_NONE);
         records[k].stream = k == 0 ? RR_SLICE("A") : stream;
@@ -753,8 +772,8 @@ static void assert_subject(int64_t stored_at_us, rr_slice payload, uint64_t time
 {
     rr_record record = {.stream = RR_SLICE("S.1")};
     rr_item item = {.contract = &contracts.items[0], .record = &record};
-    rr_delivery delivery = {.payload = payload, .stream_sequence = 7, .times_delivered = times_delivered,
-                            .stored_at_us = stored_at_us};
+    rr_delivery delivery = {
+        .payload = payload, .stream_sequence = 7, .times_delivered = times_delivered, .stored_at_us = stored_at_us};
     rr_publication letter;
     rr_arena arena;
     rr_buf text = {0};

@@ -21,11 +21,11 @@ static struct {
     rr_load *loads;
     size_t load_ready;
     rr_arena *arena;
-    bool begun;       /* by load_ahead, and not over */
-    int left;         /* pieces until one fails; below 0: none does */
-    bool after;       /* the piece that fails is done before it does */
-    bool unanswered;  /* ... and nobody hears of it */
-    size_t swaps;     /* handed over */
+    bool begun;      /* by load_ahead, and not over */
+    int left;        /* pieces until one fails; below 0: none does */
+    bool after;      /* the piece that fails is done before it does */
+    bool unanswered; /* ... and nobody hears of it */
+    size_t swaps;    /* handed over */
     size_t confirms;
     const struct bench *meddled; /* whose first unit another writes before the first swap */
 } pieces;
@@ -103,8 +103,11 @@ typedef struct bench {
 
 static void begin(bench *b, size_t send_from)
 {
-    rr_batch_options options = {.prefix = RR_SLICE("rr"), .log_decisions = true, .send_from = send_from,
-                                .cache_slots = 64, .guess_from = COUNT / 2};
+    rr_batch_options options = {.prefix = RR_SLICE("rr"),
+                                .log_decisions = true,
+                                .send_from = send_from,
+                                .cache_slots = 64,
+                                .guess_from = COUNT / 2};
 
     memset(&pieces, 0, sizeof pieces);
     joins_open(&b->joins, "  mode: cumulative\n  window: {kind: global}\n");

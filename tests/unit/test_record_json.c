@@ -54,17 +54,16 @@ static void all_fields(void **state)
 {
     (void)state;
     assert_int_equal(
-        decode(
-            "{\"business_key\":\"k\\u00e9\\ud83d\\ude00\\n\",\"window\":{\"start\":\"2026-01-01T10:00:00Z\","
-            "\"end\":1767261660000000},\"metric_version\":\"v1\",\"result_version\":{\"epoch\":2,\"number\":"
-            "\"18446744073709551615\"},\"measures\":{\"a\":1.50,\"b\":\"-2\",\"c\":true,\"d\":[{\"x\":[]}],"
-            "\"e\":{},"
-            "\"f\":null,\"g\":\"\"},\"mode\":\"RETRACTION\",\"op\":\"RETRACT\",\"retracts_version\":\"7\","
-            "\"delta_id\":\"d\",\"producer\":\"p\",\"sequence\":\"0\",\"contributor\":\"c\",\"origin\":"
-            "\"CORRECTION\","
-            "\"base_version\":0,\"includes_correction\":{\"version\":{\"epoch\":1,\"number\":4},\"base\":2},"
-            "\"status\":\"STREAM_CLOSED\",\"cause\":\"SESSION_MERGE\",\"evidence\":\"e\",\"emitted_at\":\"-"
-            "5\"}\r\n"),
+        decode("{\"business_key\":\"k\\u00e9\\ud83d\\ude00\\n\",\"window\":{\"start\":\"2026-01-01T10:00:00Z\","
+               "\"end\":1767261660000000},\"metric_version\":\"v1\",\"result_version\":{\"epoch\":2,\"number\":"
+               "\"18446744073709551615\"},\"measures\":{\"a\":1.50,\"b\":\"-2\",\"c\":true,\"d\":[{\"x\":[]}],"
+               "\"e\":{},"
+               "\"f\":null,\"g\":\"\"},\"mode\":\"RETRACTION\",\"op\":\"RETRACT\",\"retracts_version\":\"7\","
+               "\"delta_id\":\"d\",\"producer\":\"p\",\"sequence\":\"0\",\"contributor\":\"c\",\"origin\":"
+               "\"CORRECTION\","
+               "\"base_version\":0,\"includes_correction\":{\"version\":{\"epoch\":1,\"number\":4},\"base\":2},"
+               "\"status\":\"STREAM_CLOSED\",\"cause\":\"SESSION_MERGE\",\"evidence\":\"e\",\"emitted_at\":\"-"
+               "5\"}\r\n"),
         RR_DECODED_RECORD);
     assert_slice(record.business_key, "k\xc3\xa9\xf0\x9f\x98\x80\n");
     assert_true(record.has_window && !record.window_incomplete);
@@ -136,11 +135,10 @@ static void null_and_the_empty_string_are_absent(void **state)
             assert_memory_equal(&record, &none, sizeof none);
         }
     }
-    assert_int_equal(
-        decode("{\"result_version\":0,\"retracts_version\":{\"epoch\":3,\"number\":0},"
-               "\"base_version\":{\"epoch\":null,\"number\":null},"
-               "\"includes_correction\":{\"base\":null,\"version\":0},\"value\":null,\"measures\":{}}"),
-        RR_DECODED_RECORD);
+    assert_int_equal(decode("{\"result_version\":0,\"retracts_version\":{\"epoch\":3,\"number\":0},"
+                            "\"base_version\":{\"epoch\":null,\"number\":null},"
+                            "\"includes_correction\":{\"base\":null,\"version\":0},\"value\":null,\"measures\":{}}"),
+                     RR_DECODED_RECORD);
     assert_version(record.version, 0, 0);
     assert_version(record.retracts_version, 0, 0);
     assert_false(record.has_base || record.has_includes);
@@ -234,8 +232,7 @@ static void what_is_malformed_and_why(void **state)
         {"{\"result_version\":[1]}", "is a list"},
         {"{\"result_version\":{\"number\":\"x\"}}", "field 'result_version.number'"},
         {"{\"result_version\":{\"number\":{}}}", "field 'result_version.number' (column 20) is an object"},
-        {"{\"includes_correction\":{\"version\":{\"epoch\":-1}}}",
-         "field 'includes_correction.version.epoch'"},
+        {"{\"includes_correction\":{\"version\":{\"epoch\":-1}}}", "field 'includes_correction.version.epoch'"},
         {"{\"includes_correction\":{\"base\":2}}", "has a base but no version"},
         {"{\"includes_correction\":2}", "it has to be an object with base and version"},
         {"{\"measures\":5}", "it has to be an object of names and numbers"},
@@ -397,13 +394,11 @@ static void scratch_is_given_back(void **state)
     for (int round = 0; round < 6000; round++) {
         rr_slice line = rr_slice_of(rows[round % 3]);
 
-        assert_int_not_equal(rr_record_from_json(line, &small, &record, &clock_us, NULL),
-                             RR_DECODED_NO_MEMORY);
+        assert_int_not_equal(rr_record_from_json(line, &small, &record, &clock_us, NULL), RR_DECODED_NO_MEMORY);
     }
     rr_arena_fini(&small);
     rr_arena_init(&small, 1000);
-    assert_int_equal(rr_record_from_json(RR_SLICE("{}"), &small, &record, &clock_us, NULL),
-                     RR_DECODED_NO_MEMORY);
+    assert_int_equal(rr_record_from_json(RR_SLICE("{}"), &small, &record, &clock_us, NULL), RR_DECODED_NO_MEMORY);
     rr_arena_fini(&small);
 }
 
@@ -462,8 +457,7 @@ static void doubles_print_too(void **state)
 
     (void)state;
     assert_true(rr_record_to_json(&from, &buf));
-    assert_slice(rr_buf_view(&buf),
-                 "{\"measures\":{\"a\":0.1,\"b\":\"-Infinity\",\"c\":\"-9223372036854775808\"}}");
+    assert_slice(rr_buf_view(&buf), "{\"measures\":{\"a\":0.1,\"b\":\"-Infinity\",\"c\":\"-9223372036854775808\"}}");
     rr_buf_fini(&buf);
 }
 
@@ -486,8 +480,7 @@ static void damaged_lines(void **state)
             seed ^= seed << 13;
             seed ^= seed >> 17;
             seed ^= seed << 5;
-            damaged[seed % len] =
-                round % 2 == 0 ? (char)(seed >> 16) : "{}[]\",:\\u0019ntf.e-"[(seed >> 16) % 18];
+            damaged[seed % len] = round % 2 == 0 ? (char)(seed >> 16) : "{}[]\",:\\u0019ntf.e-"[(seed >> 16) % 18];
         }
         decode_bytes((rr_slice){damaged, round % 5 == 0 ? seed % len : len});
     }

@@ -48,8 +48,8 @@ natsStatus natsConnection_PublishRequest(natsConnection *connection, const char 
     return NATS_OK;
 }
 
-natsStatus js_AddConsumer(jsConsumerInfo **info, jsCtx *js, const char *stream, jsConsumerConfig *config, jsOptions *options,
-                          jsErrCode *code)
+natsStatus js_AddConsumer(jsConsumerInfo **info, jsCtx *js, const char *stream, jsConsumerConfig *config,
+                          jsOptions *options, jsErrCode *code)
 {
     static jsClusterInfo cluster;
 

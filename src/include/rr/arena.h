@@ -12,11 +12,11 @@
 typedef struct rr_arena_block rr_arena_block;
 
 typedef struct rr_arena {
-    char *at, *end;         /* the free rest of the current block */
-    rr_arena_block *first;  /* all blocks, in order of use */
-    rr_arena_block *block;  /* the current one */
-    size_t held;            /* bytes got from the heap */
-    size_t cap;             /* never hold more than this; 0: no cap */
+    char *at, *end;        /* the free rest of the current block */
+    rr_arena_block *first; /* all blocks, in order of use */
+    rr_arena_block *block; /* the current one */
+    size_t held;           /* bytes got from the heap */
+    size_t cap;            /* never hold more than this; 0: no cap */
 } rr_arena;
 
 /* cap in bytes, 0 for none. Gets nothing yet. */

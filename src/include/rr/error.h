@@ -13,15 +13,15 @@
 #include <stdbool.h>
 
 /* code, exit code of the program, what it means. */
-#define RR_ERROR_TABLE(X)                                                       \
-    X(OK, 0, "done")                                                            \
-    X(USAGE, 64, "the command line is wrong")                                   \
-    X(INPUT, 65, "the input is not what was expected")                          \
+#define RR_ERROR_TABLE(X) \
+    X(OK, 0, "done") \
+    X(USAGE, 64, "the command line is wrong") \
+    X(INPUT, 65, "the input is not what was expected") \
     X(UNAVAILABLE, 69, "a server cannot be reached, or does not answer in time") \
-    X(REFUSED_BY_SERVER, 69, "a server answered with an error")                 \
-    X(INTERNAL, 70, "our own fault")                                            \
-    X(MEMORY, 70, "memory ran out, or a limit on memory was reached")           \
-    X(IO, 74, "reading or writing a file failed")                               \
+    X(REFUSED_BY_SERVER, 69, "a server answered with an error") \
+    X(INTERNAL, 70, "our own fault") \
+    X(MEMORY, 70, "memory ran out, or a limit on memory was reached") \
+    X(IO, 74, "reading or writing a file failed") \
     X(CONFIG, 78, "the configuration is wrong, or does not fit the servers")
 
 typedef enum rr_status {
@@ -39,8 +39,7 @@ typedef struct rr_error {
 } rr_error;
 
 /* Writes code and text; returns the code, so that `return rr_fail(...)` reads well. error may be NULL. */
-rr_status rr_fail(rr_error *error, rr_status status, const char *format, ...)
-    __attribute__((format(printf, 3, 4)));
+rr_status rr_fail(rr_error *error, rr_status status, const char *format, ...) __attribute__((format(printf, 3, 4)));
 
 /* Puts "prefix: " before the text that is there. Returns error->status. */
 rr_status rr_error_within(rr_error *error, const char *format, ...) __attribute__((format(printf, 2, 3)));

@@ -30,11 +30,11 @@ typedef struct rr_reconciler_options {
     /* The text of a file of contracts (`contracts:`, a list). It is not compared with the one that the stored cells were
      * made under, and nothing is known of earlier retentions: to lengthen one, use another prefix or a new name. */
     const char *contract_yaml;
-    const char *contract;      /* which; NULL: the only one */
-    const char *store_url;     /* "memory:", "redis://[user:password@]host:port/db", "unix:///path" */
-    const char *prefix;        /* of keys; NULL: "rr" */
-    int timeout_ms;            /* of the store; 0: 2000 */
-    size_t wait_replicas;      /* of the store, that must have a record's effect before it is `stored`; 0: none */
+    const char *contract;  /* which; NULL: the only one */
+    const char *store_url; /* "memory:", "redis://[user:password@]host:port/db", "unix:///path" */
+    const char *prefix;    /* of keys; NULL: "rr" */
+    int timeout_ms;        /* of the store; 0: 2000 */
+    size_t wait_replicas;  /* of the store, that must have a record's effect before it is `stored`; 0: none */
 } rr_reconciler_options;
 
 /* One record as it came. */
@@ -65,7 +65,7 @@ rr_status rr_reconciler_take(rr_reconciler *reconciler, const rr_input *inputs, 
 
 /* What readers see of a cell: its JSON as in the store, in *json until the next rr_reconciler_take, rr_reconciler_get or rr_reconciler_close; empty if
  * there is no such cell. start_us and end_us are not looked at under a global window. */
-rr_status rr_reconciler_get(rr_reconciler *reconciler, rr_slice business_key, rr_slice metric_version,
-                            int64_t start_us, int64_t end_us, rr_slice *json, rr_error *error);
+rr_status rr_reconciler_get(rr_reconciler *reconciler, rr_slice business_key, rr_slice metric_version, int64_t start_us,
+                            int64_t end_us, rr_slice *json, rr_error *error);
 
 #endif

@@ -31,32 +31,32 @@ typedef enum rr_start { RR_START_ALL, RR_START_NEW, RR_START_TIME } rr_start;
 
 /* Options of one consumer, from the configuration. Texts outlive the source. */
 typedef struct rr_source_options {
-    const char *url;         /* nats://host:port[,nats://host:port] */
+    const char *url; /* nats://host:port[,nats://host:port] */
     const char *stream, *consumer;
-    bool read_only;          /* nothing is bound, fetched or acknowledged: only publish, replay and info; the consumer need
+    bool read_only;     /* nothing is bound, fetched or acknowledged: only publish, replay and info; the consumer need
                               * not be there */
-    const char *filter;      /* subject filter of a consumer that is made; NULL: all */
+    const char *filter; /* subject filter of a consumer that is made; NULL: all */
     const char *user, *password, *token, *credentials_file, *nkey_seed_file; /* NULL: none */
     const char *tls_ca_file, *tls_cert_file, *tls_key_file;
     rr_ack_mode ack;
-    bool create;             /* make the consumer where there is none */
-    rr_start start;          /* of a consumer that is made */
+    bool create;    /* make the consumer where there is none */
+    rr_start start; /* of a consumer that is made */
     int64_t start_time_us;
-    size_t batch;            /* records of one pull; 0: 1024 */
-    size_t pulls;            /* pulls outstanding; 0: 3 */
-    int ack_wait_s;          /* of a consumer that is made; 0: 60 */
-    int timeout_ms;          /* of a request; 0: 5000 */
+    size_t batch;   /* records of one pull; 0: 1024 */
+    size_t pulls;   /* pulls outstanding; 0: 3 */
+    int ack_wait_s; /* of a consumer that is made; 0: 60 */
+    int timeout_ms; /* of a request; 0: 5000 */
 } rr_source_options;
 
 /* The stream and the consumer as the server tells them. */
 typedef struct rr_source_info {
-    uint64_t first_sequence, last_sequence;    /* of the stream */
-    int64_t created_at_us;                     /* of the stream */
-    uint64_t ack_floor, delivered;             /* stream sequences of the consumer; a fresh one has `delivered` in front
+    uint64_t first_sequence, last_sequence; /* of the stream */
+    int64_t created_at_us;                  /* of the stream */
+    uint64_t ack_floor, delivered;          /* stream sequences of the consumer; a fresh one has `delivered` in front
                                                 * of where it starts */
-    uint64_t deliveries;                       /* how often it delivered; 0: it is fresh */
-    uint64_t starts_at;                        /* the sequence that it was made to start at; 0: any */
-    int64_t starts_at_us;                      /* ... or the time of storing; 0: any */
+    uint64_t deliveries;                    /* how often it delivered; 0: it is fresh */
+    uint64_t starts_at;                     /* the sequence that it was made to start at; 0: any */
+    int64_t starts_at_us;                   /* ... or the time of storing; 0: any */
     uint64_t pending, ack_pending, redelivered;
     char retention[16]; /* limits, interest, workqueue */
     char storage[16];   /* of the stream: file, memory */
@@ -73,29 +73,30 @@ typedef struct rr_publication {
     rr_slice subject, payload;
     const rr_header *headers;
     size_t header_count;
-    bool once;      /* in: the subject may hold one message; a second is no error (`already`) */
-    rr_slice cut_header; /* in: what is more than the server or the stream takes is cut to what they take, and a header of
+    bool once; /* in: the subject may hold one message; a second is no error (`already`) */
+    rr_slice
+        cut_header;  /* in: what is more than the server or the stream takes is cut to what they take, and a header of
                           * this name holds its whole length; empty: it is an error */
-    size_t cut_from;     /* in, out: the whole length of a payload that was cut; 0: it was not */
-    bool already;   /* out: it was there */
-    rr_error error; /* out: OK: stored (or already there) */
+    size_t cut_from; /* in, out: the whole length of a payload that was cut; 0: it was not */
+    bool already;    /* out: it was there */
+    rr_error error;  /* out: OK: stored (or already there) */
 } rr_publication;
 
 /* A stream as its server tells it. Of a limit 0 is none. */
 typedef struct rr_stream_survey {
     rr_known there;
     char name[256];
-    char storage[16];             /* file, memory */
-    char retention[16];           /* limits, interest, workqueue */
-    char discard[8];              /* what goes when it is full: old, new */
+    char storage[16];   /* file, memory */
+    char retention[16]; /* limits, interest, workqueue */
+    char discard[8];    /* what goes when it is full: old, new */
     rr_known discard_new_per_subject;
-    rr_known confirms;            /* what is published is confirmed (no_ack is off) */
+    rr_known confirms; /* what is published is confirmed (no_ack is off) */
     int64_t replicas;
     int64_t max_age_us, max_messages, max_bytes, max_messages_per_subject, max_message_size;
-    int64_t duplicates_us;        /* how long it knows the ids of messages */
+    int64_t duplicates_us;              /* how long it knows the ids of messages */
     int64_t messages, bytes, consumers; /* now */
     int64_t first_at_us, last_at_us;    /* when its first and last message were stored; 0: it is empty */
-    char subjects[512];           /* "a.>, b.*", cut if longer */
+    char subjects[512];                 /* "a.>, b.*", cut if longer */
 } rr_stream_survey;
 
 typedef struct rr_consumer_survey {
@@ -109,14 +110,14 @@ typedef struct rr_consumer_survey {
 
 /* What a look at the source's servers told (rr/survey.h says what was not told looks like). */
 typedef struct rr_source_survey {
-    char server[280];      /* for people: "NATS at nats://host:4222" */
-    int64_t max_payload;   /* bytes of one message */
+    char server[280];    /* for people: "NATS at nats://host:4222" */
+    int64_t max_payload; /* bytes of one message */
     rr_stream_survey stream;
     rr_consumer_survey consumer;
     char unfit[RR_ERROR_TEXT_MAX]; /* why `open` would refuse stream or consumer (the first of its reasons); empty: it
                                     * would not, or there is no such consumer */
     rr_stream_survey dead_letters; /* the stream that keeps what is published below the dead letters' subject */
-    char hidden[256];      /* what could not be looked at, and why */
+    char hidden[256];              /* what could not be looked at, and why */
 } rr_source_survey;
 
 typedef struct rr_source_ops {

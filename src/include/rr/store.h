@@ -27,8 +27,8 @@
 #include <rr/survey.h>
 
 enum {
-    RR_BIRTH_LEN = 8,  /* characters A-Z a-z 0-9 - _ : drawn when a unit is first written */
-    RR_TOKEN_LEN = 27, /* birth, then 11 of the process, then 8 of its counter */
+    RR_BIRTH_LEN = 8,                /* characters A-Z a-z 0-9 - _ : drawn when a unit is first written */
+    RR_TOKEN_LEN = 27,               /* birth, then 11 of the process, then 8 of its counter */
     RR_TOKEN_TAIL = RR_TOKEN_LEN + 2 /* from the token's first character to the value's last */
 };
 
@@ -55,15 +55,15 @@ typedef struct rr_load {
 
 /* One read of parts. Answers only while the unit's value still has the token. */
 typedef struct rr_parts_read {
-    rr_slice key, token;  /* in; the birth is the token's first part */
-    const rr_slice *ids;  /* in: the parts wanted ... */
+    rr_slice key, token; /* in; the birth is the token's first part */
+    const rr_slice *ids; /* in: the parts wanted ... */
     size_t id_count;
-    bool all;             /* in: ... or all of them */
-    bool changed;         /* out: the value has another token, or is gone: load again */
-    rr_slice *found;      /* out, unless all: id_count slices, empty where there is none */
-    rr_pair *parts;       /* out, if all: what there is, in no order */
+    bool all;        /* in: ... or all of them */
+    bool changed;    /* out: the value has another token, or is gone: load again */
+    rr_slice *found; /* out, unless all: id_count slices, empty where there is none */
+    rr_pair *parts;  /* out, if all: what there is, in no order */
     size_t part_count;
-    rr_error error;       /* out, as in rr_load */
+    rr_error error; /* out, as in rr_load */
 } rr_parts_read;
 
 /* A side of a swap: another value written with the unit. */
@@ -93,7 +93,7 @@ typedef struct rr_swap {
     size_t side_count;
     const rr_pair *parts; /* fields to write into the hash of value's birth; only with a value */
     size_t part_count;
-    bool partless;        /* a promise that saves work: the unit has no parts from before, whose expiry would follow */
+    bool partless; /* a promise that saves work: the unit has no parts from before, whose expiry would follow */
     /* The list of open conflicts at `open_key` gets or loses the unit's key. A key whose value has expired may be taken
      * off it by any swap that lists another. */
     rr_open open;
@@ -110,11 +110,11 @@ typedef struct rr_swap {
 } rr_swap;
 
 /* All zero, as the start of a load, a read of parts or a swap, but for the error's long text. */
-#define RR_STORE_ITEM_INIT(item)                                                     \
-    do {                                                                             \
-        memset((item), 0, offsetof(__typeof__(*(item)), error));                     \
-        (item)->error.status = RR_OK;                                                \
-        (item)->error.text[0] = '\0';                                                \
+#define RR_STORE_ITEM_INIT(item) \
+    do { \
+        memset((item), 0, offsetof(__typeof__(*(item)), error)); \
+        (item)->error.status = RR_OK; \
+        (item)->error.text[0] = '\0'; \
     } while (0)
 
 /* What makes a swap senseless whatever the store holds, or NULL. Such a swap is FAILED with status INTERNAL. */
@@ -153,28 +153,28 @@ typedef struct rr_store_identity {
 } rr_store_identity;
 
 typedef struct rr_store_options {
-    int timeout_ms;        /* of one op; 0: the store's default, 2000 */
-    const char *password;  /* NULL: the one in the URL, or none */
-    size_t log_max;        /* entries kept in a log; 0: 100000 */
-    size_t wait_replicas;  /* replicas that must have what a swap wrote before it counts; 0: none */
-    const char *prefix;    /* of our keys, for what the store writes of its own; NULL: "rr" */
+    int timeout_ms;       /* of one op; 0: the store's default, 2000 */
+    const char *password; /* NULL: the one in the URL, or none */
+    size_t log_max;       /* entries kept in a log; 0: 100000 */
+    size_t wait_replicas; /* replicas that must have what a swap wrote before it counts; 0: none */
+    const char *prefix;   /* of our keys, for what the store writes of its own; NULL: "rr" */
 } rr_store_options;
 
 /* What a look at the store's server told (rr/survey.h says what was not told looks like). */
 typedef struct rr_store_survey {
-    char server[64];        /* for people: "Redis 7.0.15", "the memory of this process" */
-    rr_known too_old;       /* older than what the store needs */
-    rr_known cluster;       /* cells of one call may be on several nodes */
-    rr_known replica;       /* follows another server: takes no writes */
-    rr_known log;           /* each write goes to a log on disk (AOF) ... */
-    char log_sync[16];      /* ... which reaches the disk: always, everysec, no */
-    rr_known snapshots;     /* the whole is written to disk now and then (RDB) */
-    int64_t replicas;       /* servers that follow this one, connected now */
-    int64_t max_memory;     /* bytes; 0: no bound */
-    int64_t used_memory;    /* bytes */
-    char eviction[32];      /* what it does at the bound: noeviction, allkeys-lru, ... */
-    rr_known lazy_expire;   /* large values expire without stopping the server */
-    rr_known functions;     /* ours are loaded, and one of them ran */
+    char server[64];      /* for people: "Redis 7.0.15", "the memory of this process" */
+    rr_known too_old;     /* older than what the store needs */
+    rr_known cluster;     /* cells of one call may be on several nodes */
+    rr_known replica;     /* follows another server: takes no writes */
+    rr_known log;         /* each write goes to a log on disk (AOF) ... */
+    char log_sync[16];    /* ... which reaches the disk: always, everysec, no */
+    rr_known snapshots;   /* the whole is written to disk now and then (RDB) */
+    int64_t replicas;     /* servers that follow this one, connected now */
+    int64_t max_memory;   /* bytes; 0: no bound */
+    int64_t used_memory;  /* bytes */
+    char eviction[32];    /* what it does at the bound: noeviction, allkeys-lru, ... */
+    rr_known lazy_expire; /* large values expire without stopping the server */
+    rr_known functions;   /* ours are loaded, and one of them ran */
     char functions_error[256];
     char user[64];          /* as whom we came */
     char denied[256];       /* commands that we need and this user may not call on our keys: "HSET, XADD" */
