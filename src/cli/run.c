@@ -138,32 +138,31 @@ static void say_totals(const rr_service_totals *totals)
 static rr_status serve(rr_opened *opened, const rr_args *args, bool accept, bool *moved, rr_error *error)
 {
     bool observe = rr_args_flag(args, "observe");
-    rr_service_options options = {.store_ops = opened->store_ops,
-                                  .store = opened->store,
+    rr_service_options options = {.env.store_ops = opened->store_ops,
+                                  .env.store = opened->store,
                                   .outbox_store = opened->outbox_store,
-                                  .prefix = rr_slice_of(opened->prefix),
-                                  .base_prefix = rr_slice_of(observe ? "" : opened->config.prefix),
-                                  .sources = opened->sources,
-                                  .source_count = opened->config.source_count,
-                                  .contracts = opened->contracts,
-                                  .contract_count = opened->config.contracts.count,
+                                  .env.prefix = rr_slice_of(opened->prefix),
+                                  .env.base_prefix = rr_slice_of(observe ? "" : opened->config.prefix),
+                                  .env.sources = opened->sources,
+                                  .env.source_count = opened->config.source_count,
+                                  .env.contracts = opened->contracts,
+                                  .env.contract_count = opened->config.contracts.count,
                                   .channels = opened->channels,
                                   .channel_count = observe ? 0 : opened->config.channel_count,
                                   .observe = observe,
-                                  .accept_contracts = accept,
-                                  .read_contract = rr_contract_reread,
+                                  .accept_contract = accept ? rr_contract_reread : NULL,
                                   .until_idle = rr_args_flag(args, "until-idle"),
                                   .drain_timeout_ms = opened->config.drain_timeout_ms,
-                                  .stop = &stop,
-                                  .now_us = now_us,
-                                  .log = log_line};
+                                  .env.stop = &stop,
+                                  .env.now_us = now_us,
+                                  .env.log = log_line};
     rr_service_totals totals = {0};
     rr_status status;
 
-    rr_log(RR_LOG_INFO, "running: contracts %zu, sources %zu", options.contract_count, options.source_count);
+    rr_log(RR_LOG_INFO, "running: contracts %zu, sources %zu", options.env.contract_count, options.env.source_count);
     status = rr_service_run(&options, &totals, error);
     say_totals(&totals);
-    *moved = totals.moved;
+    *moved = totals.superseded;
     return status;
 }
 

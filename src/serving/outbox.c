@@ -203,13 +203,14 @@ typedef struct taken {
     size_t pages;
 } taken;
 
-static rr_status take_page(const rr_service_options *options, rr_store *store, const char *drainer, rr_slice key,
+static rr_status take_page(const rr_service_options *options, rr_store *store, const char *consumer, rr_slice key,
                            taken *t, rr_buf *text, rr_arena *arena, bool *more, rr_error *error)
 {
     rr_log_entry *entries = NULL;
     size_t count = 0;
     rr_slice *ids;
-    rr_status status = options->store_ops->log_read(store, key, drainer, IDLE_MS, PAGE, arena, &entries, &count, error);
+    rr_status status =
+        options->env.store_ops->log_read(store, key, consumer, IDLE_MS, PAGE, arena, &entries, &count, error);
 
     *more = status == RR_OK && count == PAGE;
     if (status != RR_OK || count == 0) {
@@ -245,8 +246,8 @@ static rr_status send_bursts(const rr_service_options *options, const taken *t, 
     return status;
 }
 
-static rr_status drain_log(const rr_service_options *options, rr_store *store, const char *drainer, rr_slice contract,
-                           rr_slice key, rr_arena *arena, uint64_t *sent, rr_error *error)
+static rr_status hand_out_log(const rr_service_options *options, rr_store *store, const char *consumer,
+                              rr_slice contract, rr_slice key, rr_arena *arena, uint64_t *sent, rr_error *error)
 {
     taken t = {.pages = 0};
     rr_buf text = {0};
@@ -254,36 +255,36 @@ static rr_status drain_log(const rr_service_options *options, rr_store *store, c
     rr_status status = RR_OK;
 
     while (more && status == RR_OK && t.pages < PAGES && arena->held < ARENA_BYTES_MAX) {
-        status = take_page(options, store, drainer, key, &t, &text, arena, &more, error);
+        status = take_page(options, store, consumer, key, &t, &text, arena, &more, error);
     }
     if (status == RR_OK) {
         status = send_bursts(options, &t, contract, &text, arena, sent, error);
     }
     for (size_t k = 0; k < t.pages && status == RR_OK; k++) {
-        status = options->store_ops->log_done(store, key, t.ids[k], t.counts[k], error);
+        status = options->env.store_ops->log_done(store, key, t.ids[k], t.counts[k], error);
     }
     rr_buf_fini(&text);
     return status;
 }
 
-rr_status rr_outbox_send(const rr_service_options *options, rr_store *store, const char *drainer, rr_arena *arena,
+rr_status rr_outbox_send(const rr_service_options *options, rr_store *store, const char *consumer, rr_arena *arena,
                          uint64_t *sent, rr_error *error)
 {
     rr_status status = RR_OK;
 
     /* The last log is that of records without a contract. */
-    for (size_t k = 0; k <= options->contract_count && status == RR_OK; k++) {
-        const rr_contract *contract = k < options->contract_count ? options->contracts[k].contract : NULL;
+    for (size_t k = 0; k <= options->env.contract_count && status == RR_OK; k++) {
+        const rr_contract *contract = k < options->env.contract_count ? options->env.contracts[k].contract : NULL;
         rr_buf text = {0};
         rr_slice key;
 
         rr_arena_reset(arena);
-        key = rr_decision_log_key(options->prefix, contract, &text, arena);
+        key = rr_decision_log_key(options->env.prefix, contract, &text, arena);
         rr_buf_fini(&text);
         status = key.data == NULL
                      ? rr_fail(error, RR_MEMORY, "memory ran out while alerts were read")
-                     : drain_log(options, store, drainer, contract == NULL ? RR_SLICE("-") : contract->name, key, arena,
-                                 sent, error);
+                     : hand_out_log(options, store, consumer, contract == NULL ? RR_SLICE("-") : contract->name, key,
+                                    arena, sent, error);
     }
     return status;
 }

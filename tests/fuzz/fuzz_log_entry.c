@@ -56,7 +56,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     static const rr_channel_ops channel_ops = {.send = send_checked};
     rr_bound_channel channel = {.ops = &channel_ops};
     rr_service_options options = {
-        .store_ops = &store_ops, .prefix = RR_SLICE("rr"), .channels = &channel, .channel_count = 1};
+        .env.store_ops = &store_ops, .env.prefix = RR_SLICE("rr"), .channels = &channel, .channel_count = 1};
     fuzz_input in = {data, size};
     uint64_t sent = 0;
 

@@ -171,20 +171,20 @@ static void all_threads_at_once(void **state)
                             .route = route};
     rr_bound_channel channel = {.ops = &channel_ops};
     rr_service_totals totals = {0};
-    rr_service_options options = {.store_ops = &rr_store_redis_ops,
-                                  .store = store,
+    rr_service_options options = {.env.store_ops = &rr_store_redis_ops,
+                                  .env.store = store,
                                   .outbox_store = outbox_store,
-                                  .prefix = RR_SLICE("rr"),
-                                  .sources = &over,
-                                  .source_count = 1,
-                                  .contracts = texts,
-                                  .contract_count = contracts.count,
+                                  .env.prefix = RR_SLICE("rr"),
+                                  .env.sources = &over,
+                                  .env.source_count = 1,
+                                  .env.contracts = texts,
+                                  .env.contract_count = contracts.count,
                                   .channels = &channel,
                                   .channel_count = 1,
                                   .until_idle = true,
-                                  .stop = &stop,
-                                  .now_us = now_us,
-                                  .log = log_line};
+                                  .env.stop = &stop,
+                                  .env.now_us = now_us,
+                                  .env.log = log_line};
     rr_error error = {0};
 
     (void)state;
@@ -241,18 +241,18 @@ static void nothing_is_decided_behind_a_batch_that_could_not_be(void **state)
                             .dead_letters = "dead",
                             .route = route};
     rr_service_totals totals = {0};
-    rr_service_options options = {.store_ops = &store_ops,
-                                  .store = store,
+    rr_service_options options = {.env.store_ops = &store_ops,
+                                  .env.store = store,
                                   .outbox_store = outbox_store,
-                                  .prefix = RR_SLICE("behind"),
-                                  .sources = &over,
-                                  .source_count = 1,
-                                  .contracts = texts,
-                                  .contract_count = contracts.count,
+                                  .env.prefix = RR_SLICE("behind"),
+                                  .env.sources = &over,
+                                  .env.source_count = 1,
+                                  .env.contracts = texts,
+                                  .env.contract_count = contracts.count,
                                   .until_idle = true,
-                                  .stop = &stop,
-                                  .now_us = now_us,
-                                  .log = log_line};
+                                  .env.stop = &stop,
+                                  .env.now_us = now_us,
+                                  .env.log = log_line};
 
     (void)state;
     store_ops.swap_ahead = fail_third;

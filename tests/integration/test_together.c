@@ -217,9 +217,42 @@ static void two_processes_one_group_of_sessions_the_sum_is_exact(void **state)
               "rr:{hot:one}:v1:1704067200000000-1704067260000000", 20);
 }
 
+static bool both_are_in_the_status(rr_world *world, const void *context)
+{
+    char *value = rr_redis_get(world, "rr:status:{hot}");
+    const char *first = value == NULL ? NULL : strstr(value, "\"name\":\"reconciler-");
+    bool both = first != NULL && strstr(first + 1, "\"name\":\"reconciler-") != NULL &&
+                strstr(value, "{\"state\":\"ok\"") != NULL;
+
+    (void)context;
+    free(value);
+    return both;
+}
+
+static void two_processes_make_one_status(void **state)
+{
+    rr_world *world = *state;
+    const char *const names[] = {"hot", NULL};
+    rr_setup setup = {.contracts = "  - {name: hot, mode: delta}\n", .names = names, .batch = 32, .pulls = 2};
+    slot a = {.world = world}, b = {.world = world};
+    char *value;
+
+    rr_world_configure(world, "hot", &setup, a.config);
+    strcpy(b.config, a.config);
+    bring_up(&a);
+    bring_up(&b);
+    rr_wait(world, both_are_in_the_status, NULL, SETTLE_MS, "both processes to stand in the status");
+    settle_and_stop(&a, &b);
+    value = rr_redis_get(world, "rr:status:{hot}");
+    assert_non_null(value);
+    assert_non_null(strstr(value, "\"processes\":[]"));
+    free(value);
+}
+
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(two_processes_make_one_status, rr_world_begin, rr_world_end),
         cmocka_unit_test_setup_teardown(killed_between_swap_and_acknowledgement_the_cells_are_as_in_memory,
                                         rr_world_begin, rr_world_end),
         cmocka_unit_test_setup_teardown(two_processes_one_hot_key_the_sum_is_exact, rr_world_begin, rr_world_end),

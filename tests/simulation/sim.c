@@ -384,22 +384,22 @@ static void set_options(rr_sim_engine *e)
                                        .context = sim->contract};
     e->contract = (rr_bound_contract){.contract = sim->contract, .text = RR_SLICE("name: law\n")};
     e->live_channel = (rr_bound_channel){.ops = &rr_sim_channel_ops, .channel = &e->channel};
-    e->options = (rr_service_options){.store_ops = &rr_sim_store_ops,
-                                      .store = &e->store,
-                                      .prefix = RR_SLICE("rr"),
-                                      .sources = &e->live_source,
-                                      .source_count = 1,
-                                      .contracts = &e->contract,
-                                      .contract_count = 1,
+    e->options = (rr_service_options){.env.store_ops = &rr_sim_store_ops,
+                                      .env.store = &e->store,
+                                      .env.prefix = RR_SLICE("rr"),
+                                      .env.sources = &e->live_source,
+                                      .env.source_count = 1,
+                                      .env.contracts = &e->contract,
+                                      .env.contract_count = 1,
                                       .channels = &e->live_channel,
                                       .channel_count = 1,
                                       .drain_timeout_ms = 1000,
                                       .guess_from = sim->guess_from,
                                       .send_from = sim->send_from,
-                                      .stop = &e->stop,
-                                      .now_us = now_us,
-                                      .pause_ms = pause_ms,
-                                      .log = log_line};
+                                      .env.stop = &e->stop,
+                                      .env.now_us = now_us,
+                                      .env.pause_ms = pause_ms,
+                                      .env.log = log_line};
 }
 
 /* The one reason to leave that is none of ours to fix. */

@@ -356,19 +356,19 @@ static rr_status run_live(rr_store *store, rr_source *source, rr_error *error)
     rr_bound_source over = source_over(source);
     rr_bound_channel channel = {.ops = &channel_ops};
     rr_service_totals totals = {0};
-    rr_service_options options = {.store_ops = &watched_ops,
-                                  .store = store,
-                                  .prefix = RR_SLICE("rr"),
-                                  .sources = &over,
-                                  .source_count = 1,
-                                  .contracts = texts,
-                                  .contract_count = contracts.count,
+    rr_service_options options = {.env.store_ops = &watched_ops,
+                                  .env.store = store,
+                                  .env.prefix = RR_SLICE("rr"),
+                                  .env.sources = &over,
+                                  .env.source_count = 1,
+                                  .env.contracts = texts,
+                                  .env.contract_count = contracts.count,
                                   .channels = &channel,
                                   .channel_count = 1,
                                   .until_idle = true,
-                                  .stop = &stop,
-                                  .now_us = now_us,
-                                  .log = log_line};
+                                  .env.stop = &stop,
+                                  .env.now_us = now_us,
+                                  .env.log = log_line};
 
     return rr_service_run(&options, &totals, error);
 }

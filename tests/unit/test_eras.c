@@ -429,20 +429,19 @@ static rr_status run(world *w, const char *contract, bool accept)
                             .dead_letters = "dead",
                             .route = route};
     rr_bound_contract live = {.eras = &w->eras};
-    rr_service_options options = {.store_ops = &w->ops,
-                                  .store = w->store,
-                                  .prefix = RR_SLICE("rr"),
-                                  .sources = &over,
-                                  .source_count = 1,
-                                  .contracts = &live,
-                                  .contract_count = 1,
-                                  .accept_contracts = accept,
-                                  .read_contract = rr_contract_reread,
+    rr_service_options options = {.env.store_ops = &w->ops,
+                                  .env.store = w->store,
+                                  .env.prefix = RR_SLICE("rr"),
+                                  .env.sources = &over,
+                                  .env.source_count = 1,
+                                  .env.contracts = &live,
+                                  .env.contract_count = 1,
+                                  .accept_contract = accept ? rr_contract_reread : NULL,
                                   .until_idle = true,
-                                  .stop = &stop,
-                                  .now_us = now_us,
-                                  .pause_ms = no_pause,
-                                  .log = hear};
+                                  .env.stop = &stop,
+                                  .env.now_us = now_us,
+                                  .env.pause_ms = no_pause,
+                                  .env.log = hear};
     rr_problems problems = {0};
     rr_buf yaml = {0}, text = {0};
     rr_status status;
@@ -633,20 +632,20 @@ static void hear_and_stop(rr_log_level level, const char *text)
 static void while_it_waits_for_them_it_can_be_stopped(void **state)
 {
     world *w = begin_world();
-    rr_service_options options = {.store_ops = &w->ops,
-                                  .store = w->store,
-                                  .prefix = RR_SLICE("rr"),
-                                  .contract_count = 1,
-                                  .stop = &stop,
-                                  .now_us = now_us,
-                                  .pause_ms = no_pause,
-                                  .log = hear_and_stop};
+    rr_service_options options = {.env.store_ops = &w->ops,
+                                  .env.store = w->store,
+                                  .env.prefix = RR_SLICE("rr"),
+                                  .env.contract_count = 1,
+                                  .env.stop = &stop,
+                                  .env.now_us = now_us,
+                                  .env.pause_ms = no_pause,
+                                  .env.log = hear_and_stop};
     rr_contract contract = kept_for(DAY, DAY);
     rr_bound_contract live = {&contract, RR_SLICE(TEXT), &w->eras};
 
     (void)state;
     silent = UINT32_MAX;
-    options.contracts = &live;
+    options.env.contracts = &live;
     assert_int_equal(rr_service_run(&options, &w->totals, &w->error), RR_OK);
     assert_int_equal(w->totals.outages, 1);
     end_world(w);

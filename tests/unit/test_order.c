@@ -174,19 +174,19 @@ static rr_status run(const rr_store_ops *ops, rr_store *store, rr_source *source
                             .route = route};
     rr_bound_channel channel = {.ops = &channel_ops};
     rr_store_ops own = *ops;
-    rr_service_options options = {.store_ops = &own,
-                                  .store = store,
-                                  .prefix = RR_SLICE("rr"),
-                                  .sources = &over,
-                                  .source_count = 1,
-                                  .contracts = texts,
-                                  .contract_count = contracts.count,
+    rr_service_options options = {.env.store_ops = &own,
+                                  .env.store = store,
+                                  .env.prefix = RR_SLICE("rr"),
+                                  .env.sources = &over,
+                                  .env.source_count = 1,
+                                  .env.contracts = texts,
+                                  .env.contract_count = contracts.count,
                                   .channels = &channel,
                                   .channel_count = 1,
                                   .until_idle = true,
-                                  .stop = &stop,
-                                  .now_us = now_us,
-                                  .log = log_line};
+                                  .env.stop = &stop,
+                                  .env.now_us = now_us,
+                                  .env.log = log_line};
 
     inner_ops = ops;
     own.identity = identity;
