@@ -135,7 +135,7 @@ bool rr_sim_strikes(rr_sim_fault fault)
     return true;
 }
 
-/* Half of the crashes wait for a call that is rare. */
+/* Half of the crashes wait for a call that is rare, unless the run has a goal. */
 static void aim(void)
 {
     static const rr_sim_call rare[] = {RR_SIM_source_progress, RR_SIM_source_progress, RR_SIM_source_release,
@@ -144,6 +144,10 @@ static void aim(void)
 
     sim->crash_call = rr_sim_chance(50) ? -1 : (int)rare[rr_sim_below(sizeof rare / sizeof *rare)];
     sim->crash_behind = (int)rr_sim_below(2);
+    if (sim->goal_call >= 0) {
+        sim->crash_call = sim->goal_call;
+        sim->crash_behind = sim->goal_behind;
+    }
 }
 
 static void arm(void)
@@ -373,6 +377,13 @@ static const rr_contract *route(const void *context, rr_slice subject)
 static void set_options(rr_sim_engine *e)
 {
     e->store.engine = e->source.engine = e->channel.engine = e;
+    e->store_ops = rr_sim_store_ops;
+    if (sim->whole) {
+        e->store_ops.load_ahead = NULL;
+        e->store_ops.load_next = NULL;
+        e->store_ops.swap_ahead = NULL;
+        e->store_ops.swap_end = NULL;
+    }
     e->live_source = (rr_bound_source){.ops = &rr_sim_source_ops,
                                        .source = &e->source,
                                        .name = RR_SLICE("src"),
@@ -384,7 +395,7 @@ static void set_options(rr_sim_engine *e)
                                        .context = sim->contract};
     e->contract = (rr_bound_contract){.contract = sim->contract, .text = RR_SLICE("name: law\n")};
     e->live_channel = (rr_bound_channel){.ops = &rr_sim_channel_ops, .channel = &e->channel};
-    e->options = (rr_service_options){.env.store_ops = &rr_sim_store_ops,
+    e->options = (rr_service_options){.env.store_ops = &e->store_ops,
                                       .env.store = &e->store,
                                       .env.prefix = RR_SLICE("rr"),
                                       .env.sources = &e->live_source,
@@ -598,6 +609,8 @@ void rr_sim_init(uint64_t seed, const rr_contract *contract)
     sim->batch = 4;
     sim->guess_from = seed % 2;
     sim->send_from = seed / 2 % 2;
+    sim->whole = seed / 4 % 8 == 3;
+    sim->goal_call = -1;
     sim->ack_wait_us = 30 * RR_SECOND_US;
     sim->rest_us = 3 * RR_SECOND_US;
     sim->time_us = START_US;

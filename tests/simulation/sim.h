@@ -312,6 +312,7 @@ typedef struct rr_sim_engine {
     struct rr_store store;
     struct rr_source source;
     struct rr_channel channel;
+    rr_store_ops store_ops;
     rr_service_options options;
     rr_bound_source live_source;
     rr_bound_contract contract;
@@ -339,6 +340,7 @@ typedef struct rr_sim {
     size_t batch;
     size_t guess_from; /* every other seed guesses upon what it saw last */
     size_t send_from;  /* every other pair of seeds hands over each swap by itself */
+    bool whole;        /* every eighth four of seeds: the store has none of the calls that work in pieces */
     int64_t ack_wait_us, rest_us;
     /* time */
     int64_t time_us;
@@ -346,6 +348,7 @@ typedef struct rr_sim {
     uint64_t crash_at;            /* a crash point, from 1; 0: none is planned */
     uint64_t fault_points;        /* from here on nothing goes wrong */
     int crash_call, crash_behind; /* where the next crash is wanted; -1: anywhere */
+    int goal_call, goal_behind;   /* where all crashes are wanted; -1: each is aimed by itself */
     bool away_at_publish;         /* the queue goes when the next dead letters come, and for long */
     bool calm;
     int64_t calm_us, resting_us; /* when it began; 0: not yet */
