@@ -155,9 +155,26 @@ static rr_window seconds(int64_t start, int64_t end)
     return (rr_window){BASE_US + start * RR_SECOND_US, BASE_US + end * RR_SECOND_US};
 }
 
+/* Two of one length around a third: it is merged into the earlier (section 9). */
+static void make_tied_sessions(generator *g)
+{
+    int64_t start = 10 * below(g, 4);
+
+    g->window_count = 3;
+    g->windows[0] = seconds(start + 10, start + 40);
+    g->windows[1] = seconds(start + 10, start + 30);
+    g->windows[2] = seconds(start, start + 30);
+}
+
 /* Neighbours, spans of two, nested ones: what sessions do. */
 static void make_sessions(generator *g)
 {
+    rr_dice aside = g->dice; /* not g's own: kept seeds stay as they are, but for those that become such */
+
+    if (rr_dice_chance(&aside, 10)) {
+        make_tied_sessions(g);
+        return;
+    }
     g->window_count = 2 + below(g, WINDOWS_MAX - 1);
     for (size_t k = 0; k < g->window_count; k++) {
         int64_t start = 10 * below(g, 6);
