@@ -134,11 +134,15 @@ static void print_unit(rr_unit *unit, const rr_record *any, bool conflicts, rr_a
 
 /* ---- at each acknowledgement ---- */
 
+static bool contradicts(rr_alert_set alerts)
+{
+    return (alerts & (RR_BIT(RR_ALERT_EQUIVOCATION) | RR_BIT(RR_ALERT_RETRACTION_MISMATCH))) != 0;
+}
+
 /* Joining it once more must bring nothing: its effect is stored. Not so what contradicted when it came: then it was no
  * fact, and coming again it may be one (semantics, sections 6 and 8), or take the place of the latest contender. */
 static void check_effect(const rr_sim_message *message, size_t sequence, rr_arena *arena)
 {
-    rr_alert_set contradictions = RR_BIT(RR_ALERT_EQUIVOCATION) | RR_BIT(RR_ALERT_RETRACTION_MISMATCH);
     rr_unit unit;
     rr_outcome outcome;
 
@@ -146,7 +150,7 @@ static void check_effect(const rr_sim_message *message, size_t sequence, rr_aren
         return;
     }
     outcome = join(&unit, &message->record, arena);
-    if (outcome.grew && ((outcome.alerts | message->logged) & contradictions) == 0) {
+    if (outcome.grew && !contradicts(outcome.alerts | message->logged)) {
         rr_sim_break("sequence %zu was acknowledged, and its effect is not in the store: joined again it is %s",
                      sequence, rr_verdict_word(outcome.verdict));
     }
@@ -258,7 +262,8 @@ void rr_judge_ack(const rr_sim_engine *e, const rr_delivery *deliveries, size_t 
 
 /* ---- what the store loses ---- */
 
-/* Which acknowledged records readers would see again, if they came again. */
+/* Which acknowledged records readers would see again, if they came again. Not those that were no facts: the store had
+ * nothing of them to lose. */
 void rr_judge_lost(void)
 {
     rr_arena arena;
@@ -273,7 +278,7 @@ void rr_judge_lost(void)
             read_unit(message->key, sim->store.now, &arena, &unit)) {
             rr_outcome outcome = join(&unit, &message->record, &arena);
 
-            message->lost = outcome.grew && outcome.verdict == RR_VERDICT_APPLIED;
+            message->lost = outcome.grew && outcome.verdict == RR_VERDICT_APPLIED && !contradicts(message->logged);
             if (message->lost && sim->waits) {
                 rr_sim_break("sequence %zu was acknowledged, and the replica that took over has not its effect", k + 1);
             }
