@@ -234,7 +234,7 @@ typedef struct rr_store_ops {
     rr_status (*note_get)(rr_store *store, rr_slice key, rr_arena *arena, rr_slice *value, rr_error *error);
     rr_status (*note_set)(rr_store *store, rr_slice key, rr_slice expected, rr_slice value, int64_t ttl_ms,
                           const rr_store_identity *incarnation, bool *done, rr_error *error);
-    /* The same without a condition, for what is only shown (rr:status). */
+    /* The same without a condition, for what is only shown or expires by itself (a rebuild's pause). */
     rr_status (*note_put)(rr_store *store, rr_slice key, rr_slice value, int64_t ttl_ms, rr_error *error);
 
     rr_status (*identity)(rr_store *store, rr_store_identity *identity, rr_error *error);
