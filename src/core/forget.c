@@ -3,6 +3,7 @@
 #include "forget.h"
 
 #include "must.h"
+#include "retention.h"
 #include "wire.h"
 
 int64_t rr_unit_outermost_end(const rr_unit *unit, rr_window window)

@@ -9,6 +9,7 @@
 #ifndef RR_JOIN_H
 #define RR_JOIN_H
 
+#include "admission.h"
 #include "facts.h"
 
 typedef struct rr_outcome {
