@@ -124,49 +124,49 @@ static void hold(rr_part *part, rr_window at, const rr_record *record)
     claim->values = record->values;
 }
 
-static rr_first take_contribution(rr_part *part, rr_window at, const rr_record *record)
+static rr_effect take_contribution(rr_part *part, rr_window at, const rr_record *record)
 {
     rr_claim *held = held_at_or_near(part, at);
-    rr_first first = {.verdict = RR_VERDICT_DUPLICATE, .version = record->version};
+    rr_effect effect = {.verdict = RR_VERDICT_DUPLICATE, .version = record->version};
 
     if (held == NULL) {
         hold(part, at, record);
-        first.grew = true;
-        first.is_new = !is_withdrawn(part, at);
-        first.verdict = first.is_new ? RR_VERDICT_APPLIED : RR_VERDICT_ABSORBED;
+        effect.grew = true;
+        effect.is_new = !is_withdrawn(part, at);
+        effect.verdict = effect.is_new ? RR_VERDICT_APPLIED : RR_VERDICT_ABSORBED;
     } else if (same_content(held, record->version, record->status, record->values)) {
         if (!rr_window_equal(held->window, at)) {
             hold(part, at, record); /* a duplicate, and held for its own window too */
-            first.grew = true;
+            effect.grew = true;
         }
     } else {
-        first = (rr_first){RR_VERDICT_CONFLICT, RR_BIT(RR_ALERT_EQUIVOCATION), !held->contradicted, false, true,
-                           held->version};
+        effect = (rr_effect){RR_VERDICT_CONFLICT, RR_BIT(RR_ALERT_EQUIVOCATION), !held->contradicted, false, true,
+                             held->version};
         held->contradicted = true;
     }
-    return first;
+    return effect;
 }
 
-static rr_first take_withdrawal(rr_part *part, rr_window at)
+static rr_effect take_withdrawal(rr_part *part, rr_window at)
 {
     rr_claim *own = claim_of(part, at);
     rr_claim *target = held_at_or_near(part, at);
-    rr_first first = {.verdict = RR_VERDICT_DUPLICATE};
+    rr_effect effect = {.verdict = RR_VERDICT_DUPLICATE};
 
     if (own != NULL && own->withdrawn) {
-        return first;
+        return effect;
     }
     if (target != NULL) {
-        first.version = target->version;
-        first.is_new = !is_withdrawn(part, target->window);
+        effect.version = target->version;
+        effect.is_new = !is_withdrawn(part, target->window);
     }
     claim_for(part, at)->withdrawn = true;
-    first.verdict = RR_VERDICT_APPLIED;
-    first.grew = true;
-    return first;
+    effect.verdict = RR_VERDICT_APPLIED;
+    effect.grew = true;
+    return effect;
 }
 
-rr_first rr_delta_take(rr_part *part, rr_window at, const rr_record *record)
+rr_effect rr_delta_take(rr_part *part, rr_window at, const rr_record *record)
 {
     return record->op == RR_OP_RETRACT ? take_withdrawal(part, at) : take_contribution(part, at, record);
 }

@@ -26,6 +26,6 @@ bool rr_delta_claims(const rr_part *part, rr_window window);
 
 /* Takes a contribution or a withdrawal into its identity's claims. Room for one more claim is there. `at`: the window
  * of the record, {0, 0} but for sessions. */
-rr_first rr_delta_take(rr_part *part, rr_window at, const rr_record *record);
+rr_effect rr_delta_take(rr_part *part, rr_window at, const rr_record *record);
 
 #endif

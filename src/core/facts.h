@@ -14,6 +14,7 @@
 #define RR_FACTS_H
 
 #include "contract.h"
+#include "must.h"
 #include "value.h"
 
 /* One content under one version; version not set: none. */
@@ -122,6 +123,27 @@ rr_cell *rr_unit_cell(rr_unit *unit, rr_window window);
 
 /* The part at hand with this id, or NULL. */
 rr_part *rr_unit_part(const rr_unit *unit, rr_slice id);
+
+/* Takes bytes that the caller has reserved in the arena (asserted). */
+static inline void *rr_take_reserved(rr_arena *arena, size_t bytes)
+{
+    void *taken = rr_arena_take(arena, bytes);
+
+    RR_MUST(taken != NULL);
+    return taken;
+}
+
+/* Grow the arrays by one. Memory comes from the arena, which must have it (asserted).
+ *
+ * rr_unit_insert_cell    a cell without facts, in its place by window; no cell has this window yet
+ * rr_unit_remove_cell    the cell of a window, which is there
+ * rr_unit_add_part       a part without facts; no part has this id yet
+ * rr_part_reserve_claim  room for one more claim
+ */
+rr_cell *rr_unit_insert_cell(rr_unit *unit, rr_window window, rr_arena *arena);
+void rr_unit_remove_cell(rr_unit *unit, rr_window window);
+rr_part *rr_unit_add_part(rr_unit *unit, rr_slice id, rr_arena *arena);
+void rr_part_reserve_claim(rr_part *part, rr_arena *arena);
 
 /* The id of the part that a record names, empty where it names none (cumulative, corrections): a delta's
  * identity; a contributor, with its window in front under a session contract. In the arena or the record. */

@@ -4,7 +4,7 @@
 
 #include "must.h"
 #include "retention.h"
-#include "wire.h"
+#include "packed.h"
 
 int64_t rr_unit_outermost_end(const rr_unit *unit, rr_window window)
 {
@@ -37,9 +37,9 @@ bool rr_unit_has_gone(const rr_unit *unit, int64_t now_us)
 /* The window in a contributor's id. */
 static rr_window window_of(const rr_part *part)
 {
-    rr_wire id = rr_wire_over((rr_slice){part->id.data + 1, part->id.len - 1});
+    rr_packed id = rr_packed_over((rr_slice){part->id.data + 1, part->id.len - 1});
 
-    return rr_wire_get_window(&id);
+    return rr_packed_get_window(&id);
 }
 
 static bool keeps_something(rr_unit *unit, rr_part *part, int64_t now_us)
