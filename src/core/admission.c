@@ -231,21 +231,20 @@ size_t rr_admit_need(const rr_contract *contract, const rr_record *record)
 
 rr_reason rr_admit(const rr_contract *contract, rr_record *record, rr_arena *scratch, rr_text *why)
 {
-    static rr_reason (*const checks[])(const rr_admission *) = {check_limits, check_key_and_mode, rr_check_window,
-                                                                check_metric};
     const rr_admission a = {contract, record, scratch, why};
-    rr_reason reason = RR_REASON_NONE;
+    rr_reason reason;
 
     record->identity = record->values = (rr_slice){NULL, 0};
     record->has_values = false;
-    for (size_t k = 0; k < sizeof checks / sizeof checks[0] && reason == RR_REASON_NONE; k++) {
-        reason = checks[k](&a);
+    reason = check_limits(&a);
+    reason = reason != RR_REASON_NONE ? reason : check_key_and_mode(&a);
+    reason = reason != RR_REASON_NONE ? reason : rr_check_window(&a);
+    reason = reason != RR_REASON_NONE ? reason : check_metric(&a);
+    if (record->origin == RR_ORIGIN_CORRECTION) {
+        reason = reason != RR_REASON_NONE ? reason : check_correction(&a);
+    } else {
+        reason = reason != RR_REASON_NONE ? reason : check_live(&a);
     }
-    if (reason == RR_REASON_NONE) {
-        reason = record->origin == RR_ORIGIN_CORRECTION ? check_correction(&a) : check_live(&a);
-    }
-    if (reason == RR_REASON_NONE) {
-        reason = rr_check_measures(&a);
-    }
-    return reason == RR_REASON_NONE ? check_retention(&a) : reason;
+    reason = reason != RR_REASON_NONE ? reason : rr_check_measures(&a);
+    return reason != RR_REASON_NONE ? reason : check_retention(&a);
 }

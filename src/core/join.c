@@ -193,7 +193,7 @@ rr_joined rr_join(rr_unit *unit, const rr_record *record, rr_arena *scratch, rr_
     }
     *outcome = (rr_outcome){.verdict = j.effect.verdict, .alerts = j.effect.alerts};
     cell = rr_unit_cell(unit, j.at);
-    if (cell != NULL) {
+    if (cell != NULL && j.contract->corrections != RR_CORRECTIONS_NONE) {
         rr_note_known_correction(&j, cell);
         rr_note_incumbent(&j, cell);
         outcome->verdict = record->origin == RR_ORIGIN_CORRECTION ? rr_correction_verdict(&j, cell, &outcome->alerts)
