@@ -10,6 +10,7 @@
 
 #include <yajl/yajl_parse.h>
 
+#include "json_text.h"
 #include "keep.h"
 #include "limits.h"
 #include "record_json.h"
@@ -27,16 +28,11 @@ typedef enum rr_json_level {
 
 enum { RR_JSON_LEVELS_MAX = 4 };
 
-/* Memory for yajl, which does not check whether it got any. So rr_json_parse_need bytes are taken beforehand. */
-typedef struct rr_json_memory {
-    char *at, *end;
-} rr_json_memory;
-
 /* One line that is being decoded. */
 typedef struct rr_json_decoding {
     rr_slice line;
     yajl_handle yajl;
-    rr_json_memory memory;
+    rr_json_memory memory; /* yajl's */
     rr_keep keep;
     rr_record *record;
     rr_text *why;
@@ -80,6 +76,14 @@ static inline int rr_json_malformed(rr_json_decoding *r, const char *what)
     return 0;
 }
 
+/* Appends " (column N) ". Columns count bytes from 1. */
+static inline void rr_json_explain_column(rr_json_decoding *r, size_t column)
+{
+    rr_text_put(r->why, " (column ");
+    rr_text_u64(r->why, column);
+    rr_text_put(r->why, ") ");
+}
+
 /* What the tokens mean, in the order they come. 0: stop, r->decoded says why. */
 int rr_json_on_scalar(rr_json_decoding *r, rr_json_scalar value);
 int rr_json_on_name(rr_json_decoding *r, rr_slice name);
@@ -89,8 +93,7 @@ int rr_json_on_close(rr_json_decoding *r);
 /* After the last token: is the line a record, or does it set the clock? */
 void rr_json_finish(rr_json_decoding *r, int64_t *clock_us);
 
-/* Parses r->line. r->memory must have rr_json_parse_need(r->line.len) bytes. */
+/* Parses r->line. r->memory must have rr_json_need(r->line.len) bytes. */
 void rr_json_parse(rr_json_decoding *r);
-size_t rr_json_parse_need(size_t line_len);
 
 #endif

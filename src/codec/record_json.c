@@ -3,7 +3,42 @@
 #include "record_json.h"
 
 #include "json_decoding.h"
-#include "json_line.h"
+
+static rr_slice without_line_end(rr_slice line)
+{
+    if (line.len != 0 && line.data[line.len - 1] == '\n') {
+        line.len--;
+    }
+    if (line.len != 0 && line.data[line.len - 1] == '\r') {
+        line.len--;
+    }
+    return line;
+}
+
+static bool is_blank(rr_slice line)
+{
+    for (size_t at = 0; at < line.len; at++) {
+        if (memchr(" \t\r\n", line.data[at], 4) == NULL) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* Records hold to more than what yajl checks. */
+static bool check_bytes(rr_json_decoding *r)
+{
+    size_t column = 0;
+    const char *fault = rr_json_fault(r->line, &column);
+
+    if (fault == NULL) {
+        return true;
+    }
+    rr_text_put(r->why, "the line");
+    rr_json_explain_column(r, column);
+    rr_json_malformed(r, fault);
+    return false;
+}
 
 /* Measures were gathered beside, so that their place in the arena can be behind what is kept. */
 static void keep_measures(rr_json_decoding *r)
@@ -25,7 +60,7 @@ static void keep_measures(rr_json_decoding *r)
 
 static void decode_line(rr_json_decoding *r, int64_t *clock_us)
 {
-    size_t need = rr_json_parse_need(r->line.len);
+    size_t need = rr_json_need(r->line.len);
 
     if (!rr_keep_open(&r->keep, r->keep.arena, r->line.len)) {
         r->decoded = RR_DECODED_NO_MEMORY;
@@ -36,10 +71,8 @@ static void decode_line(rr_json_decoding *r, int64_t *clock_us)
         r->decoded = RR_DECODED_NO_MEMORY;
     } else {
         r->memory.end = r->memory.at + need;
-        if (rr_json_check_bytes(r->line, r->why)) {
+        if (check_bytes(r)) {
             rr_json_parse(r);
-        } else {
-            r->decoded = RR_DECODED_MALFORMED;
         }
     }
     if (r->decoded == RR_DECODED_RECORD) {
@@ -58,7 +91,7 @@ rr_decoded rr_record_from_json(rr_slice line, rr_arena *arena, rr_record *record
     rr_json_decoding r;
 
     *record = (rr_record){0};
-    line = rr_json_without_line_end(line);
+    line = without_line_end(line);
     if (line.len > RR_LIMIT_RECORD_BYTES) {
         rr_text_put(why, "the line has ");
         rr_text_u64(why, line.len);
@@ -66,7 +99,7 @@ rr_decoded rr_record_from_json(rr_slice line, rr_arena *arena, rr_record *record
         rr_text_u64(why, RR_LIMIT_RECORD_BYTES);
         return RR_DECODED_TOO_LARGE;
     }
-    if (rr_json_is_blank(line)) {
+    if (is_blank(line)) {
         return RR_DECODED_NOTHING;
     }
     memset(&r, 0, offsetof(rr_json_decoding, measures));

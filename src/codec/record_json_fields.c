@@ -1,7 +1,6 @@
 /* The fields of a record in JSON: what a name and its value mean (semantics, section 2). */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "json_decoding.h"
-#include "json_line.h"
 
 #include "number.h"
 #include "time.h"
@@ -104,7 +103,7 @@ static void explain_field(rr_json_decoding *r)
         rr_text_slice(r->why, r->name);
     }
     rr_text_put(r->why, "'");
-    rr_json_explain_column(r->why, r->column);
+    rr_json_explain_column(r, r->column);
 }
 
 static int refuse_value(rr_json_decoding *r, kind wanted, const char *seen)
@@ -458,7 +457,7 @@ static int refuse_repeated_name(rr_json_decoding *r, rr_slice name)
     rr_text_put(r->why, "field '");
     rr_text_slice(r->why, name);
     rr_text_put(r->why, "'");
-    rr_json_explain_column(r->why, r->column);
+    rr_json_explain_column(r, r->column);
     return rr_json_malformed(r, "is there twice");
 }
 
@@ -467,7 +466,7 @@ static int refuse_unknown_name(rr_json_decoding *r, rr_slice name, const char *i
     rr_text_put(r->why, "field '");
     rr_text_slice(r->why, name);
     rr_text_put(r->why, "'");
-    rr_json_explain_column(r->why, r->column);
+    rr_json_explain_column(r, r->column);
     rr_text_put(r->why, "is no field of ");
     return rr_json_malformed(r, inside);
 }

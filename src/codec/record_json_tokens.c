@@ -1,7 +1,6 @@
 /* Tokens of a line by yajl, in memory that was taken beforehand. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "json_decoding.h"
-#include "json_line.h"
 
 static int yajl_on_null(void *context)
 {
@@ -56,46 +55,6 @@ static const yajl_callbacks callbacks = {
     .yajl_end_array = yajl_on_end,
 };
 
-/* Before each piece stands its size. */
-enum { MEMORY_HEADER = 16 };
-
-static void *memory_take(void *context, size_t bytes)
-{
-    rr_json_memory *b = context;
-    size_t whole = MEMORY_HEADER + ((bytes + 15) & ~(size_t)15);
-    char *taken = b->at;
-
-    RR_MUST(bytes < SIZE_MAX / 2 && whole <= (size_t)(b->end - b->at));
-    memcpy(taken, &bytes, sizeof bytes);
-    b->at += whole;
-    return taken + MEMORY_HEADER;
-}
-
-static void *memory_grow(void *context, void *from, size_t bytes)
-{
-    void *taken = memory_take(context, bytes);
-    size_t held = 0;
-
-    if (from != NULL) {
-        memcpy(&held, (char *)from - MEMORY_HEADER, sizeof held);
-        memcpy(taken, from, held < bytes ? held : bytes);
-    }
-    return taken;
-}
-
-static void memory_free(void *context, void *taken)
-{
-    (void)context;
-    (void)taken;
-}
-
-/* yajl's buffers begin at 2 KiB and double up to what one token needs; there are two of them (strings with escapes, and
- * a token that the end of the line cuts off), and what they outgrow stays taken. */
-size_t rr_json_parse_need(size_t line)
-{
-    return 24 * 1024 + 10 * line;
-}
-
 static void explain_first_line(rr_json_decoding *r, const char *text)
 {
     rr_slice line = rr_slice_of(text);
@@ -111,14 +70,14 @@ static int refuse_as_no_json(rr_json_decoding *r)
     size_t at = yajl_get_bytes_consumed(r->yajl);
 
     rr_text_put(r->why, "not JSON");
-    rr_json_explain_column(r->why, at == 0 ? 1 : at);
+    rr_json_explain_column(r, at == 0 ? 1 : at);
     explain_first_line(r, text == NULL ? "" : (const char *)text);
     return rr_json_malformed(r, "");
 }
 
 void rr_json_parse(rr_json_decoding *r)
 {
-    yajl_alloc_funcs memory = {memory_take, memory_grow, memory_free, &r->memory};
+    yajl_alloc_funcs memory = rr_json_memory_funcs(&r->memory);
     yajl_status status;
 
     r->yajl = yajl_alloc(&callbacks, &memory, r);
