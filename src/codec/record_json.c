@@ -40,7 +40,7 @@ static bool check_bytes(rr_json_decoding *r)
     return false;
 }
 
-/* Measures were gathered beside, so that their place in the arena can be behind what is kept. */
+/* Measures are collected outside the arena, because their number is known only when the texts are kept. */
 static void keep_measures(rr_json_decoding *r)
 {
     rr_measure *kept;

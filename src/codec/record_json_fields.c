@@ -232,8 +232,8 @@ static int set_text(rr_json_decoding *r, rr_slice text)
     return 1;
 }
 
-/* Number 0 is a version that was never set, whatever its epoch says. In a base it is said on purpose: no live result
- * of that epoch. */
+/* Number 0 is a version that was never set, whatever its epoch is. In a base it has a meaning: no live result of that
+ * epoch is known. */
 static int set_version(rr_json_decoding *r, rr_version version)
 {
     rr_version set = rr_version_is_set(version) ? version : (rr_version){0, 0};
@@ -358,7 +358,7 @@ static int enter_level(rr_json_decoding *r, rr_json_level at)
     return 1;
 }
 
-/* What belongs to no number is only passed over, within a bound. */
+/* A measure's value that is no number is skipped, up to a depth. */
 static int skip_nested(rr_json_decoding *r)
 {
     r->skipped++;
@@ -394,7 +394,7 @@ static int open_field(rr_json_decoding *r, bool is_object)
     case KIND_VERSION: return enter_version(r);
     case KIND_INCLUDES: return enter_level(r, RR_JSON_AT_INCLUDES);
     case KIND_MEASURES:
-        /* If `value` stood before, the record is malformed anyway; the room is for these. */
+        /* If `value` came before, the record is malformed anyway, so its measure can be dropped. */
         r->has_measures = true;
         r->measure_count = 0;
         return enter_level(r, RR_JSON_AT_MEASURES);

@@ -8,7 +8,7 @@
 #include "time.h"
 #include "value.h"
 
-/* Limits: right behind what cannot be decoded. */
+/* Point 1, the limits: the first check after decoding. */
 
 static rr_reason refuse_long_text(const rr_admission *a, const char *name, rr_slice text, uint64_t limit)
 {
@@ -67,7 +67,7 @@ static rr_reason check_key_and_mode(const rr_admission *a)
     return RR_REASON_NONE;
 }
 
-/* Point 3. */
+/* Point 3: metric version and op. */
 static rr_reason check_metric(const rr_admission *a)
 {
     const rr_contract *c = a->contract;
@@ -98,7 +98,7 @@ static rr_reason check_metric(const rr_admission *a)
     return RR_REASON_NONE;
 }
 
-/* Point 4. */
+/* Point 4: versions, identity and the lane's own fields. */
 
 static rr_reason check_epochs(const rr_admission *a)
 {
@@ -153,7 +153,7 @@ static rr_reason check_correction(const rr_admission *a)
     return reason;
 }
 
-/* Canonical: one byte of kind keeps a delta id from meeting a producer's name. */
+/* The first byte is the kind, so that a delta id never equals a producer's name. */
 static bool set_identity(const rr_admission *a)
 {
     rr_record *r = a->record;
@@ -202,7 +202,7 @@ static rr_reason check_live(const rr_admission *a)
     return check_epochs(a);
 }
 
-/* A property of the record, whatever is held. */
+/* Section 10: TOO_LATE depends on the record's arrival alone, not on what is held. */
 static rr_reason check_retention(const rr_admission *a)
 {
     const rr_contract *c = a->contract;

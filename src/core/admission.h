@@ -13,7 +13,7 @@
  * values, window of a global contract.
  *
  * record   as decoded; record->arrival_us is the clock of the decision, if it has one
- * scratch  where values are put; must have rr_admit_need(contract) bytes left (asserted)
+ * scratch  where values are put; must have rr_admit_need(contract, record) bytes left (asserted)
  * why      NULL, or where a sentence for a person goes: what was seen, what the contract says, the likely cause
  *
  * Returns RR_REASON_NONE if the record may be joined; BEYOND_RETENTION makes it TOO_LATE, any other REFUSED.

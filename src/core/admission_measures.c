@@ -59,7 +59,7 @@ static rr_reason refuse_unknown_measure(const rr_admission *a, rr_slice name)
     return RR_REASON_MEASURE_UNKNOWN;
 }
 
-/* Values as they came, each in canonical bytes. */
+/* The values of a record, each in canonical bytes. */
 typedef struct measure_values {
     rr_slice of[RR_LIMIT_MEASURES]; /* by the contract's order; data NULL: not there */
     bool in_order;                  /* they came in the contract's order */

@@ -57,7 +57,7 @@ static rr_reason refuse_future_window(const rr_admission *a, rr_window window)
     return RR_REASON_WINDOW_IN_FUTURE;
 }
 
-/* How far behind the grid a time is. */
+/* How long after the latest point of the grid a time is. */
 static int64_t distance_off_grid(const rr_contract *contract, int64_t time_us)
 {
     rr_i128 rest = ((rr_i128)time_us - contract->offset_us) % contract->slide_us;
@@ -65,7 +65,7 @@ static int64_t distance_off_grid(const rr_contract *contract, int64_t time_us)
     return (int64_t)(rest < 0 ? rest + contract->slide_us : rest);
 }
 
-/* An end that is short by exactly one tick of a clock. */
+/* The end is too early by exactly one microsecond, millisecond or second. */
 static bool looks_inclusive(int64_t length, int64_t wanted)
 {
     int64_t missing = wanted > length ? wanted - length : 0;

@@ -1,4 +1,4 @@
-/* rr_contract: what one result stream promises (semantics, section 4). */
+/* rr_contract: the rules of one result stream (semantics, section 4). */
 /* SPDX-License-Identifier: Apache-2.0 */
 #ifndef RR_CONTRACT_H
 #define RR_CONTRACT_H
@@ -34,21 +34,22 @@ typedef struct rr_measure_def {
     bool never_falls;
 } rr_measure_def;
 
-/* What once was in force: windows that end at until_us or before keep the retention that their cells were made under, and
- * the time for which those are kept. Neither is RR_FOREVER. */
+/* An earlier retention of a contract: windows that end at until_us or before keep the retention that was in force when
+ * their cells were made, and the time for which these cells are kept. Neither time is RR_FOREVER. */
 typedef struct rr_era {
     int64_t until_us;
     int64_t retention_us;
     int64_t kept_us; /* retention and grace */
 } rr_era;
 
-/* By until_us, each once, and none that another one makes needless. The same windows in other words are the same bytes. */
+/* Sorted by until_us, each until_us once, and no era that another one makes redundant: so equal rules are equal
+ * bytes. */
 typedef struct rr_eras {
     size_t count;
-    rr_era items[RR_LIMIT_ERAS + 1]; /* the last is free but while one is added */
+    rr_era items[RR_LIMIT_ERAS + 1]; /* the last one is used only while an era is added */
 } rr_eras;
 
-/* Durations in microseconds. Slices and arrays belong to whoever made the contract and outlive it. */
+/* Durations are microseconds. Slices and arrays are owned by the caller and outlive the contract. */
 typedef struct rr_contract {
     rr_slice name;
     rr_mode mode; /* never UNSPECIFIED */
@@ -67,7 +68,7 @@ typedef struct rr_contract {
     int64_t future_tolerance_us;
     uint64_t max_epoch;
     bool integers_as_strings; /* in the value that readers see in the store; never in apply's output */
-    const rr_eras *eras;      /* NULL: it was always so. No part of the promise, and not of its text */
+    const rr_eras *eras;      /* NULL: it never had another retention. Not part of the contract's text */
 } rr_contract;
 
 #define RR_FOREVER INT64_MAX

@@ -1,4 +1,5 @@
-/* Nothing that stays sums what goes: a window goes only when all that contain it do. */
+/* A window is removed only when all windows that contain it are. So no sum that stays includes facts that are
+ * removed. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "forget.h"
 

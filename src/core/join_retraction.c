@@ -1,5 +1,5 @@
-/* Retractions: one assertion or withdrawal into its contributor's register, and the newest assertion that stands over all
- * contributors (semantics, section 6). */
+/* Retractions: one assertion or withdrawal into its contributor's register, and the newest assertion that stands
+ * over all contributors (semantics, section 6). */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "joining.h"
 

@@ -1,4 +1,4 @@
-/* rr_packed: how facts are laid out in bytes; reading checks every bound and remembers the first failure. */
+/* rr_packed: facts packed into bytes. Reading checks every bound and remembers the first failure. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #ifndef RR_PACKED_H
 #define RR_PACKED_H

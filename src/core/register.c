@@ -6,41 +6,41 @@
 
 #include "packed.h"
 
-static rr_effect say(rr_verdict verdict, rr_version version)
+static rr_effect effect_of(rr_verdict verdict, rr_version version)
 {
     return (rr_effect){.verdict = verdict, .version = version};
 }
 
-static rr_effect stale(rr_version version)
+static rr_effect stale_effect(rr_version version)
 {
-    rr_effect effect = say(RR_VERDICT_STALE, version);
+    rr_effect effect = effect_of(RR_VERDICT_STALE, version);
 
     effect.alerts = RR_BIT(RR_ALERT_STALE_OVERWRITE);
     return effect;
 }
 
-static rr_effect contradicts(rr_alert alert, rr_version version)
+static rr_effect contradiction(rr_alert alert, rr_version version)
 {
-    rr_effect effect = say(RR_VERDICT_CONFLICT, version);
+    rr_effect effect = effect_of(RR_VERDICT_CONFLICT, version);
 
     effect.alerts = RR_BIT(alert);
     effect.contradiction = true;
     return effect;
 }
 
-static bool same_content(const rr_assertion *held, const rr_record *record)
+static bool has_same_content(const rr_assertion *held, const rr_record *record)
 {
     return held->status == record->status && rr_slice_equal(held->values, record->values);
 }
 
-static void hold(rr_register *reg, const rr_record *record)
+static void hold_assertion(rr_register *reg, const rr_record *record)
 {
     reg->newest = (rr_assertion){record->version, record->status, record->values};
 }
 
-static rr_effect equivocation(rr_register *reg, rr_version version)
+static rr_effect note_equivocation(rr_register *reg, rr_version version)
 {
-    rr_effect effect = contradicts(RR_ALERT_EQUIVOCATION, version);
+    rr_effect effect = contradiction(RR_ALERT_EQUIVOCATION, version);
 
     effect.grew = rr_version_compare(reg->contradicted, version) < 0;
     reg->contradicted = rr_version_max(reg->contradicted, version);
@@ -66,13 +66,13 @@ rr_effect rr_register_take_cumulative(rr_register *reg, const rr_contract *contr
     rr_effect effect;
 
     if (order < 0) {
-        return stale(record->version);
+        return stale_effect(record->version);
     }
     if (order == 0) {
-        return same_content(held, record) ? say(RR_VERDICT_DUPLICATE, record->version)
-                                          : equivocation(reg, record->version);
+        return has_same_content(held, record) ? effect_of(RR_VERDICT_DUPLICATE, record->version)
+                                              : note_equivocation(reg, record->version);
     }
-    effect = say(RR_VERDICT_APPLIED, record->version);
+    effect = effect_of(RR_VERDICT_APPLIED, record->version);
     if (rr_version_is_set(held->version)) {
         if (rr_values_fell(contract, held->values, record->values)) {
             effect.alerts |= RR_BIT(RR_ALERT_VALUE_FELL);
@@ -81,7 +81,7 @@ rr_effect rr_register_take_cumulative(rr_register *reg, const rr_contract *contr
             effect.alerts |= RR_BIT(RR_ALERT_REOPENED);
         }
     }
-    hold(reg, record);
+    hold_assertion(reg, record);
     effect.grew = effect.is_new = true;
     return effect;
 }
@@ -89,7 +89,7 @@ rr_effect rr_register_take_cumulative(rr_register *reg, const rr_contract *contr
 /* ---- section 6 ---- */
 
 /* A targeted withdrawal of this very version names these values, or none. */
-static bool validly_named(const rr_register *reg, rr_version version, rr_slice values)
+static bool is_validly_named(const rr_register *reg, rr_version version, rr_slice values)
 {
     rr_packed named = rr_packed_over(reg->named);
 
@@ -103,7 +103,7 @@ static bool validly_named(const rr_register *reg, rr_version version, rr_slice v
     return false;
 }
 
-static bool named_at_all(const rr_register *reg, rr_version version)
+static bool is_named(const rr_register *reg, rr_version version)
 {
     return rr_version_is_set(reg->targeted) && rr_version_compare(reg->targeted, version) == 0;
 }
@@ -113,12 +113,12 @@ bool rr_register_stands(const rr_register *reg)
     rr_version version = reg->newest.version;
 
     return rr_version_is_set(version) && rr_version_compare(reg->untargeted, version) <= 0 &&
-           rr_version_compare(reg->targeted, version) <= 0 && !validly_named(reg, version, reg->newest.values);
+           rr_version_compare(reg->targeted, version) <= 0 && !is_validly_named(reg, version, reg->newest.values);
 }
 
 bool rr_register_mismatches(const rr_register *reg)
 {
-    return rr_register_stands(reg) && named_at_all(reg, reg->newest.version);
+    return rr_register_stands(reg) && is_named(reg, reg->newest.version);
 }
 
 static rr_effect take_assertion(rr_register *reg, const rr_record *record)
@@ -128,37 +128,37 @@ static rr_effect take_assertion(rr_register *reg, const rr_record *record)
     int order = held ? rr_version_compare(version, reg->newest.version) : 1;
     rr_effect effect;
 
-    if (order == 0 && same_content(&reg->newest, record)) {
-        return say(RR_VERDICT_DUPLICATE, version);
+    if (order == 0 && has_same_content(&reg->newest, record)) {
+        return effect_of(RR_VERDICT_DUPLICATE, version);
     }
     if (order == 0 || (rr_version_is_set(reg->untargeted) && rr_version_compare(version, reg->untargeted) == 0)) {
-        return equivocation(reg, version);
+        return note_equivocation(reg, version);
     }
     if (order < 0) {
-        return stale(version);
+        return stale_effect(version);
     }
     if (rr_version_compare(version, reg->targeted) < 0) {
-        effect = stale(version); /* held all the same: it is stale only because of a withdrawal */
-    } else if (rr_version_compare(version, reg->untargeted) < 0 || validly_named(reg, version, record->values)) {
-        effect = say(RR_VERDICT_ABSORBED, version);
-    } else if (named_at_all(reg, version)) {
-        effect = contradicts(RR_ALERT_RETRACTION_MISMATCH, version); /* and it stands */
+        effect = stale_effect(version); /* held all the same: it is stale only because of a withdrawal */
+    } else if (rr_version_compare(version, reg->untargeted) < 0 || is_validly_named(reg, version, record->values)) {
+        effect = effect_of(RR_VERDICT_ABSORBED, version);
+    } else if (is_named(reg, version)) {
+        effect = contradiction(RR_ALERT_RETRACTION_MISMATCH, version); /* and it stands */
         effect.is_new = true;
     } else {
-        effect = say(RR_VERDICT_APPLIED, version);
+        effect = effect_of(RR_VERDICT_APPLIED, version);
         effect.is_new = true;
     }
-    hold(reg, record);
+    hold_assertion(reg, record);
     effect.grew = true;
     return effect;
 }
 
 /* True if this withdrawal of reg->targeted was received before. */
-static bool withdrawal_seen(const rr_register *reg, const rr_record *record)
+static bool is_withdrawal_known(const rr_register *reg, const rr_record *record)
 {
     rr_packed named = rr_packed_over(reg->named);
 
-    for (unsigned k = 0; k < reg->named_count && named_at_all(reg, record->retracts_version); k++) {
+    for (unsigned k = 0; k < reg->named_count && is_named(reg, record->retracts_version); k++) {
         rr_slice content = rr_packed_get_slice(&named);
 
         if ((uint8_t)content.data[0] == record->status &&
@@ -174,7 +174,7 @@ static bool add_withdrawal(rr_register *reg, const rr_record *record, bool valid
 {
     char *bytes, *at;
 
-    if (!named_at_all(reg, record->retracts_version)) {
+    if (!is_named(reg, record->retracts_version)) {
         reg->targeted = record->retracts_version;
         reg->named_count = 0;
         reg->named = (rr_slice){NULL, 0};
@@ -201,54 +201,54 @@ static bool add_withdrawal(rr_register *reg, const rr_record *record, bool valid
 /* Of the newest assertion. */
 static rr_effect withdraw_newest(rr_register *reg, const rr_record *record, rr_arena *scratch)
 {
-    bool seen = withdrawal_seen(reg, record), stood = rr_register_stands(reg);
-    bool names_others = record->has_values && !rr_slice_equal(record->values, reg->newest.values);
+    bool is_known = is_withdrawal_known(reg, record), did_stand = rr_register_stands(reg);
+    bool names_other_values = record->has_values && !rr_slice_equal(record->values, reg->newest.values);
     rr_effect effect;
 
-    if (names_others) {
-        effect = contradicts(RR_ALERT_RETRACTION_MISMATCH, record->retracts_version);
-        effect.grew = !seen && add_withdrawal(reg, record, false, scratch);
+    if (names_other_values) {
+        effect = contradiction(RR_ALERT_RETRACTION_MISMATCH, record->retracts_version);
+        effect.grew = !is_known && add_withdrawal(reg, record, false, scratch);
         return effect;
     }
-    if (seen) {
-        return say(RR_VERDICT_DUPLICATE, record->retracts_version);
+    if (is_known) {
+        return effect_of(RR_VERDICT_DUPLICATE, record->retracts_version);
     }
-    effect = say(RR_VERDICT_APPLIED, record->retracts_version);
+    effect = effect_of(RR_VERDICT_APPLIED, record->retracts_version);
     effect.grew = add_withdrawal(reg, record, true, scratch);
-    effect.is_new = stood;
+    effect.is_new = did_stand;
     return effect;
 }
 
 static rr_effect take_targeted(rr_register *reg, const rr_record *record, rr_arena *scratch)
 {
     rr_version version = record->retracts_version;
-    bool again;
+    bool is_known;
     rr_effect effect;
 
     if (rr_version_compare(version, rr_register_known(reg)) < 0) {
-        effect = say(RR_VERDICT_ABSORBED, version);
-        effect.grew = rr_version_compare(version, reg->targeted) >= 0 && !withdrawal_seen(reg, record) &&
+        effect = effect_of(RR_VERDICT_ABSORBED, version);
+        effect.grew = rr_version_compare(version, reg->targeted) >= 0 && !is_withdrawal_known(reg, record) &&
                       add_withdrawal(reg, record, !record->has_values, scratch);
         return effect;
     }
     if (rr_version_is_set(reg->newest.version) && rr_version_compare(version, reg->newest.version) == 0) {
         return withdraw_newest(reg, record, scratch);
     }
-    if (withdrawal_seen(reg, record)) {
-        return say(RR_VERDICT_DUPLICATE, version);
+    if (is_withdrawal_known(reg, record)) {
+        return effect_of(RR_VERDICT_DUPLICATE, version);
     }
-    again = named_at_all(reg, version);
+    is_known = is_named(reg, version);
     if (!add_withdrawal(reg, record, !record->has_values, scratch)) {
-        return contradicts(RR_ALERT_RETRACTION_MISMATCH, version);
+        return contradiction(RR_ALERT_RETRACTION_MISMATCH, version);
     }
-    effect = say(RR_VERDICT_APPLIED, version);
+    effect = effect_of(RR_VERDICT_APPLIED, version);
     effect.grew = true;
-    effect.is_new = !again;
+    effect.is_new = !is_known;
     return effect;
 }
 
 /* It names other values than those of the standing assertion just before it. */
-static bool names_other_than_predecessor(const rr_register *reg, const rr_record *record)
+static bool names_other_values_than_held(const rr_register *reg, const rr_record *record)
 {
     rr_version before = reg->newest.version;
 
@@ -262,19 +262,19 @@ static rr_effect take_untargeted(rr_register *reg, const rr_record *record)
     rr_effect effect;
 
     if (rr_version_is_set(reg->newest.version) && rr_version_compare(version, reg->newest.version) == 0) {
-        return equivocation(reg, version);
+        return note_equivocation(reg, version);
     }
     if (rr_version_compare(version, reg->untargeted) == 0) {
-        return say(RR_VERDICT_DUPLICATE, version);
+        return effect_of(RR_VERDICT_DUPLICATE, version);
     }
     if (rr_version_compare(version, rr_register_known(reg)) < 0) {
-        effect = say(RR_VERDICT_ABSORBED, version);
+        effect = effect_of(RR_VERDICT_ABSORBED, version);
         effect.grew = rr_version_compare(version, reg->untargeted) > 0;
         reg->untargeted = rr_version_max(reg->untargeted, version);
         return effect;
     }
-    effect = say(RR_VERDICT_APPLIED, version);
-    if (names_other_than_predecessor(reg, record)) {
+    effect = effect_of(RR_VERDICT_APPLIED, version);
+    if (names_other_values_than_held(reg, record)) {
         effect.alerts = RR_BIT(RR_ALERT_RETRACTION_MISMATCH);
     }
     reg->untargeted = version;

@@ -1,17 +1,17 @@
-/* The registers of sections 5 and 6: what one record does to one of them. */
+/* Joins one record to the register of a cumulative cell or of a contributor (semantics, sections 5 and 6). */
 /* SPDX-License-Identifier: Apache-2.0 */
 #ifndef RR_REGISTER_H
 #define RR_REGISTER_H
 
 #include "facts.h"
 
-/* What the rules of a mode say first; join.c has the last word (semantics, section 3). */
+/* The effect of one record by the rules of its mode. rr_join may change the verdict by what readers see (law 7). */
 typedef struct rr_effect {
     rr_verdict verdict;
     rr_alert_set alerts;
     bool grew;          /* facts changed */
     bool is_new;        /* a live record or withdrawal that is new, and not withdrawn already */
-    bool contradiction; /* contradicts what is held */
+    bool contradiction; /* the record contradicts what is held */
     rr_version version; /* the version that a correction would have to cover */
 } rr_effect;
 

@@ -19,8 +19,8 @@ static rr_era stricter_era(rr_era a, rr_era b)
                     .kept_us = a.kept_us < b.kept_us ? a.kept_us : b.kept_us};
 }
 
-/* A contract as the era that it would leave behind: the latest window that may have a cell by now, whose record passed
- * the check of window_in_future. Another process may still be at work with it, and have another clock. */
+/* The era that a contract leaves when another replaces it now. until_us is the end of the latest window that may have a
+ * cell: its record passed the check window_in_future, perhaps in another process with another clock. */
 static rr_era era_left_by(const rr_contract *contract, int64_t now_us)
 {
     int64_t ahead_us =
@@ -35,7 +35,7 @@ static rr_era era_left_by(const rr_contract *contract, int64_t now_us)
     return era;
 }
 
-/* What holds for windows that end at end_us. */
+/* The strictest rules for windows that end at end_us. */
 static rr_era era_in_force(const rr_contract *contract, int64_t end_us)
 {
     const rr_eras *eras = contract->window_kind == RR_WINDOW_GLOBAL ? NULL : contract->eras;
@@ -49,14 +49,14 @@ static rr_era era_in_force(const rr_contract *contract, int64_t end_us)
     return now;
 }
 
-/* Nothing that `era` forbids is allowed by `by`. */
+/* `by` forbids everything that `era` forbids. */
 static bool is_era_covered(rr_era era, rr_era by)
 {
     return by.until_us >= era.until_us && by.retention_us <= era.retention_us && by.kept_us <= era.kept_us;
 }
 
-/* A later one holds for the windows of an earlier one too: so from the last to the first, each no laxer than the next,
- * and needless where it is as strict. */
+/* A later era holds for the windows of an earlier one too. So from the last to the first, each era becomes at least as
+ * strict as the next, and is dropped if it is not stricter. */
 static void drop_needless_eras(rr_eras *eras)
 {
     size_t left = eras->count;
@@ -105,8 +105,8 @@ void rr_eras_join(rr_eras *eras, const rr_eras *more)
     }
 }
 
-/* False where the contract that comes into force, `now`, is as strict about the same windows: a later change would name
- * them again. False too where all of them are gone for it as well. */
+/* False if the new contract, `now`, is as strict about the same windows: when it is replaced, its own era names
+ * them. False too if all these windows are gone under the new contract as well. */
 static bool does_era_matter(rr_era era, rr_era now, int64_t now_us)
 {
     int64_t over_us = rr_add_held(rr_add_held(era.until_us, now.kept_us), CLOCK_MARGIN_US);

@@ -8,13 +8,14 @@
 
 #include "contract.h"
 
-/* Section 10: a longer retention holds for windows that end after the change. Called when `before` gives way to `after`,
- * at wall-clock time now_us: adds the era of `before`, whose windows may have cells that the store removes by the older
- * expiry; drops eras that can matter no more. Beyond the limit the two oldest become one, with the shorter times. */
+/* A longer retention holds only for windows that end after the change (section 10). Call this when the contract
+ * `after` replaces `before`, at wall-clock time now_us. It adds the era of `before`, because the store removes cells
+ * of its windows by the older expiry, and drops eras that have no effect any more. Beyond RR_LIMIT_ERAS the two
+ * oldest become one, with the shorter times. */
 void rr_eras_advance(rr_eras *eras, const rr_contract *before, const rr_contract *after, int64_t now_us);
 
-/* Adds all of `more`: what either forbids is forbidden. In any order, and repeated, it comes to the same; where they are
- * more than the limit the order decides which become one, and each order forbids enough. */
+/* Adds the eras of `more`: the result forbids what either of the two forbids. Order and repetition do not matter,
+ * except beyond RR_LIMIT_ERAS: then the order decides which eras become one, and every order forbids enough. */
 void rr_eras_join(rr_eras *eras, const rr_eras *more);
 
 /* How long after its end a record of the window may arrive. RR_FOREVER: for ever. */
@@ -30,7 +31,7 @@ bool rr_cell_may_be_gone(const rr_contract *contract, rr_window window, int64_t 
  * RR_FOREVER for never. Later than rr_cell_may_be_gone by a margin for clocks that differ. */
 int64_t rr_expiry_us(const rr_contract *contract, int64_t end_us);
 
-/* The same in milliseconds, as stores want it: rounded up; 0: never (also under a global window). */
+/* The same in milliseconds, for a store: rounded up; 0: never (also under a global window). */
 int64_t rr_expiry_ms(const rr_contract *contract, int64_t end_us);
 
 #endif

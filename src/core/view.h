@@ -1,11 +1,11 @@
-/* What readers see of the facts: sections 5 to 9, read as functions. */
+/* What readers see of a cell, computed from its facts (semantics, sections 5 to 9). */
 /* SPDX-License-Identifier: Apache-2.0 */
 #ifndef RR_VIEW_H
 #define RR_VIEW_H
 
 #include "facts.h"
 
-/* Section 8: how the live lane and the newest correction of a cell stand to each other. */
+/* Whether the live lane and the newest correction of a cell agree, and which of them readers see (section 8). */
 typedef struct rr_lanes {
     rr_lane shown; /* what readers see; NONE: there are no facts */
     bool diverged;
@@ -27,7 +27,7 @@ rr_view rr_cell_view(const rr_unit *unit, const rr_cell *cell, rr_arena *scratch
 /* True if a cell of the unit, whose views are valid, has an open conflict. */
 bool rr_unit_is_open(const rr_unit *unit);
 
-/* True if readers can tell one from the other; conflicts do not count (law 7). */
+/* True if readers see a difference; conflicts do not count (law 7). */
 bool rr_view_differs(const rr_view *a, const rr_view *b);
 
 #endif

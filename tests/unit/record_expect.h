@@ -1,5 +1,5 @@
-/* What the tests of the record decoders share: one record at a time, decoded from bytes of exactly its size, and what is
- * expected of it. */
+/* What the tests of the record decoders share: one record at a time, decoded from bytes of exactly its size, and
+ * what is expected of it. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #ifndef RR_RECORD_EXPECT_H
 #define RR_RECORD_EXPECT_H
@@ -25,11 +25,12 @@ void assert_text(rr_slice slice, const char *expected);
 /* The sentence of the last call has this part. */
 void assert_why(const char *part);
 
-/* Bytes changed at random are decoded, and do no harm. Every second round takes the new bytes from `alphabet`, unless it is
- * NULL; every fifth cuts the end off. decode gets the number of the round. */
+/* Bytes changed at random are decoded, and do no harm. Every second round takes the new bytes from `alphabet`,
+ * unless it is NULL; every fifth cuts the end off. decode gets the number of the round. */
 void decode_damaged(rr_slice bytes, const char *alphabet, void (*decode)(rr_slice damaged, int round));
 
-/* Many records fit into little memory, as decoding gives its scratch back; and too little memory is RR_DECODED_NO_MEMORY. */
+/* Many records fit into little memory, as decoding gives its scratch back; and too little memory is
+ * RR_DECODED_NO_MEMORY. */
 void assert_scratch_is_given_back(record_decoder *decoder, const rr_slice *rows, size_t count);
 
 /* Setup and teardown of the group. */

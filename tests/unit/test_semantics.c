@@ -1,5 +1,5 @@
-/* Holds docs/semantics.md to the source: each word of its tables stands there, and each key of a contract in the table of
- * section 4. A key marked *(planned)* is one that the program does not know.
+/* Holds docs/semantics.md to the source: each word of its tables stands there, and each key of a contract in the table
+ * of section 4. A key marked *(planned)* is one that the program does not know.
  *
  *   test_semantics FILE
  */
