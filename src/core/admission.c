@@ -1,4 +1,4 @@
-/* Admission: a decoded record against its contract, in the order of section 4 (and section 10). */
+/* Admission: a decoded record against its contract, in the order of semantics, section 4, then section 10. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "admission.h"
 
@@ -202,7 +202,7 @@ static rr_reason check_live(const rr_admission *a)
     return check_epochs(a);
 }
 
-/* Section 10: TOO_LATE depends on the record's arrival alone, not on what is held. */
+/* Semantics, section 10: TOO_LATE depends on the record's arrival alone, not on what is held. */
 static rr_reason check_retention(const rr_admission *a)
 {
     const rr_contract *c = a->contract;

@@ -9,7 +9,7 @@
 #include "contract.h"
 #include "retention.h"
 
-/* Checks a decoded record against the contract, in the order of section 4, and completes it: identity,
+/* Checks a decoded record against the contract, in the order of semantics, section 4, and completes it: identity,
  * values, window of a global contract.
  *
  * record   as decoded; record->arrival_us is the clock of the decision, if it has one

@@ -73,7 +73,7 @@ typedef struct rr_contract {
 
 #define RR_FOREVER INT64_MAX
 
-/* The defaults of section 4. measures: value, int64. */
+/* The defaults of semantics, section 4. measures: value, int64. */
 extern const rr_contract rr_contract_defaults;
 
 /* True for kinds of window that have a fixed size: tumbling and sliding. */

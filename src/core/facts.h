@@ -27,7 +27,7 @@ typedef struct rr_assertion {
 /* Beyond the limit there is always room for withdrawals that name no values or the held ones: one for each status. */
 enum { RR_REGISTER_NAMED_MAX = RR_LIMIT_NAMED_VALUES + 2 * RR_RESULT_COUNT };
 
-/* The newest assertion of a cell or a contributor (section 5), with the withdrawals of section 6. */
+/* The newest assertion of a cell or a contributor (semantics, section 5), with the withdrawals of section 6. */
 typedef struct rr_register {
     rr_assertion newest;
     rr_version contradicted; /* the newest version under which two contents came; not set: none */
@@ -37,7 +37,7 @@ typedef struct rr_register {
     rr_slice named;          /* ... each a status and the values that it names, or none, behind a length as a varint */
 } rr_register;
 
-/* What the records of one delta identity said that were addressed to one window (section 7). */
+/* What the records of one delta identity said that were addressed to one window (semantics, section 7). */
 typedef struct rr_claim {
     rr_window window;
     bool held;         /* a contribution: the content below */
@@ -89,7 +89,7 @@ typedef struct rr_cell {
     rr_register reg;     /* cumulative */
     rr_fold fold;        /* delta, retraction */
     rr_version live_max; /* the greatest version of any live fact, withdrawals included */
-    /* corrections, section 8 */
+    /* corrections; semantics, section 8 */
     rr_assertion correction; /* version not set: none */
     bool has_base, correction_contradicted;
     rr_version base;

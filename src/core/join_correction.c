@@ -4,7 +4,7 @@
 
 #include "delta.h"
 
-/* Section 8: by (base, version) under conditional, by version alone under coordinated. */
+/* Semantics, section 8: by (base, version) under conditional, by version alone under coordinated. */
 static int correction_order(const rr_joining *j, const rr_cell *cell)
 {
     if (!rr_version_is_set(cell->correction.version)) {

@@ -1,9 +1,9 @@
 /* rr_joining: one call of rr_join, shared by its sources.
  *
  *   join.c             the order of the steps, cumulative, and the verdict by what readers see
- *   join_delta.c       section 7, and the deltas of section 9
- *   join_retraction.c  section 6
- *   join_correction.c  section 8
+ *   join_delta.c       semantics, section 7, and the deltas of section 9
+ *   join_retraction.c  semantics, section 6
+ *   join_correction.c  semantics, section 8
  */
 /* SPDX-License-Identifier: Apache-2.0 */
 #ifndef RR_JOINING_H
@@ -58,12 +58,12 @@ rr_joined rr_join_correction(rr_joining *j);
 /* Computes what the deltas of a cell fold into from all parts of the unit, which must be at hand. */
 void rr_fold_deltas(const rr_joining *j, rr_cell *cell);
 
-/* Section 8: remembers the newest correction that the live lane is known to include, if the record names a newer
- * one. */
+/* Semantics, section 8: remembers the newest correction that the live lane is known to include, if the record names
+ * a newer one. */
 void rr_note_known_correction(rr_joining *j, rr_cell *cell);
 
-/* Section 8: remembers which lane readers saw when the lanes began to diverge, and forgets it when they no longer
- * do. */
+/* Semantics, section 8: remembers which lane readers saw when the lanes began to diverge, and forgets it when they
+ * no longer do. */
 void rr_note_incumbent(const rr_joining *j, rr_cell *cell);
 
 /* The verdict on a correction or a live record once the lanes of its cell are known; adds alerts. */

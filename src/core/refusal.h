@@ -43,11 +43,12 @@ static inline rr_reason rr_refuse(const rr_admission *a, rr_reason reason, const
     return reason;
 }
 
-/* Section 4, point 2: the record's window against the contract's kind of window. Sets the window of a global
+/* Semantics, section 4, point 2: the record's window against the contract's kind of window. Sets the window of a global
  * contract. */
 rr_reason rr_check_window(const rr_admission *a);
 
-/* Section 4, point 5: the record's measures against the contract's. Sets record->values and record->has_values. */
+/* Semantics, section 4, point 5: the record's measures against the contract's. Sets record->values and
+ * record->has_values. */
 rr_reason rr_check_measures(const rr_admission *a);
 
 #endif

@@ -57,7 +57,7 @@ bool rr_register_equivocates(const rr_register *reg)
     return rr_version_is_set(reg->contradicted) && rr_version_compare(reg->contradicted, rr_register_known(reg)) == 0;
 }
 
-/* ---- section 5 ---- */
+/* ---- semantics, section 5 ---- */
 
 rr_effect rr_register_take_cumulative(rr_register *reg, const rr_contract *contract, const rr_record *record)
 {
@@ -86,7 +86,7 @@ rr_effect rr_register_take_cumulative(rr_register *reg, const rr_contract *contr
     return effect;
 }
 
-/* ---- section 6 ---- */
+/* ---- semantics, section 6 ---- */
 
 /* A targeted withdrawal of this very version names these values, or none. */
 static bool is_validly_named(const rr_register *reg, rr_version version, rr_slice values)

@@ -5,7 +5,8 @@
 
 #include "facts.h"
 
-/* Whether the live lane and the newest correction of a cell agree, and which of them readers see (section 8). */
+/* Whether the live lane and the newest correction of a cell agree, and which of them readers see (semantics, section
+ * 8). */
 typedef struct rr_lanes {
     rr_lane shown; /* what readers see; NONE: there are no facts */
     bool diverged;
@@ -18,7 +19,7 @@ rr_lanes rr_cell_lanes(const rr_contract *contract, const rr_cell *cell);
  * own version). */
 bool rr_cell_covers(const rr_contract *contract, const rr_cell *cell, rr_version version);
 
-/* True if the cell counts as present among the sessions of its key (section 9). */
+/* True if the cell counts as present among the sessions of its key (semantics, section 9). */
 bool rr_cell_present(const rr_contract *contract, const rr_cell *cell);
 
 /* What readers see of one cell of the unit, its conflicts included. */
