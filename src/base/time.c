@@ -67,7 +67,7 @@ static bool take_char(rr_slice *text, char c)
     return true;
 }
 
-/* Behind the point. */
+/* The digits after the point. */
 static bool take_fraction(rr_slice *text, int64_t *us)
 {
     int64_t scale = 100000;
@@ -244,7 +244,7 @@ bool rr_duration_parse(rr_slice text, bool may_be_negative, int64_t *us)
     return true;
 }
 
-/* Spells the duration in those units whose bit is set. 0: they leave a rest. */
+/* Writes the duration in those units whose bit is set. 0: these units leave a remainder. */
 static size_t spell(uint64_t us, unsigned chosen, char *text)
 {
     size_t len = 0;

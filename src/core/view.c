@@ -5,7 +5,7 @@
 #include "delta.h"
 #include "register.h"
 
-/* ---- section 8 ---- */
+/* ---- semantics, section 8 ---- */
 
 static bool has_correction(const rr_cell *cell)
 {
@@ -101,7 +101,7 @@ static void show_assertion(rr_view *view, const rr_assertion *assertion, rr_orig
     }
 }
 
-/* Section 7; and the correction with the deltas beyond its base. */
+/* Semantics, section 7; and the correction with the deltas beyond its base. */
 static void show_delta(const rr_unit *unit, const rr_cell *cell, rr_arena *scratch, rr_view *view)
 {
     const rr_fold *fold = &cell->fold;
@@ -168,7 +168,7 @@ static rr_conflict_set conflicts_alone(const rr_contract *contract, const rr_cel
     return open;
 }
 
-/* ---- section 9 ---- */
+/* ---- semantics, section 9 ---- */
 
 bool rr_cell_present(const rr_contract *contract, const rr_cell *cell)
 {

@@ -1,5 +1,5 @@
-/* The words of the specification: one table a kind, and everything that names
- * them (enums, output, metrics, `explain`, the README's tables) is made of it.
+/* The words of the specification, one table for each kind. Enums, output and the
+ * tables of the documents are made from these tables.
  */
 /* SPDX-License-Identifier: Apache-2.0 */
 #ifndef RR_WORDS_H
@@ -69,7 +69,7 @@
     X(OVERLAPPING_SESSIONS, "overlapping_sessions", OVERLAPPING_SESSIONS) \
     X(RETRACTION_MISMATCH, "retraction_mismatch", RETRACTION_MISMATCH)
 
-/* Words on the wire; the first of each is the default. */
+/* Words in records; the first of each is the default. */
 #define RR_MODE_TABLE(X) X(UNSPECIFIED) X(CUMULATIVE) X(DELTA) X(RETRACTION)
 #define RR_OP_TABLE(X) X(ASSERT) X(RETRACT)
 #define RR_ORIGIN_TABLE(X) X(LIVE) X(CORRECTION)

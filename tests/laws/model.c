@@ -9,7 +9,7 @@
 #include "must.h"
 #include "number.h"
 #include "register.h"
-#include "wire.h"
+#include "packed.h"
 
 enum { WHOLE = 140, DIGITS = 260, TEXT_MAX = DIGITS + 4, CELLS_MAX = 64, MEASURES_MAX = 2 };
 
@@ -496,10 +496,10 @@ static const char *delta_fault(const rr_unit *unit, const rr_cell *cell, rr_aren
 /* The contributor that a part of this cell is of; data NULL: it is of another. */
 static rr_slice contributor_of(const rr_unit *unit, const rr_cell *cell, const rr_part *part)
 {
-    rr_wire in = rr_wire_over(part->id);
+    rr_packed in = rr_packed_over(part->id);
 
-    RR_MUST(rr_wire_get_byte(&in) == 'c');
-    if (unit->contract->window_kind == RR_WINDOW_SESSION && !rr_window_equal(rr_wire_get_window(&in), cell->window)) {
+    RR_MUST(rr_packed_get_byte(&in) == 'c');
+    if (unit->contract->window_kind == RR_WINDOW_SESSION && !rr_window_equal(rr_packed_get_window(&in), cell->window)) {
         return (rr_slice){NULL, 0};
     }
     return (rr_slice){in.at, (size_t)(in.end - in.at)};

@@ -9,6 +9,7 @@
 
 #include <cmocka.h>
 
+#include "admission.h"
 #include "record_json.h"
 #include "time.h"
 #include "value.h"

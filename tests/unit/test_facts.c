@@ -10,7 +10,7 @@
 #include <cmocka.h>
 
 #include "joins.h"
-#include "wire.h"
+#include "packed.h"
 
 #define SESSION(start, end) \
     "\"window\":{\"start\":\"2026-01-01T10:00:" start "Z\",\"end\":\"2026-01-01T10:00:" end "Z\"},"
@@ -168,17 +168,17 @@ static void counts_beyond_all_bounds_take_no_memory(void **state)
     (void)state;
     joins_open(&j, "  mode: delta\n  window: {kind: session, gap: 5s}\n");
     held = j.arena.held;
-    rr_wire_put_byte(&at, 1);
-    rr_wire_put_byte(&at, 0);
-    rr_wire_put_varint(&at, 0);
-    rr_wire_put_varint(&at, 0);
-    rr_wire_put_varint(&at, 0);
-    rr_wire_put_varint(&at, UINT64_MAX);
+    rr_packed_put_byte(&at, 1);
+    rr_packed_put_byte(&at, 0);
+    rr_packed_put_varint(&at, 0);
+    rr_packed_put_varint(&at, 0);
+    rr_packed_put_varint(&at, 0);
+    rr_packed_put_varint(&at, UINT64_MAX);
     assert_false(rr_unit_read(&again, j.contract, (rr_slice){bytes, (size_t)(at - bytes)}, &j.arena));
     assert_int_equal(j.arena.held, held);
     at = bytes;
     rr_unit_init(&again, j.contract);
-    rr_wire_put_varint(&at, UINT64_MAX / 2);
+    rr_packed_put_varint(&at, UINT64_MAX / 2);
     assert_false(rr_part_read(&again, RR_SLICE("da"), (rr_slice){bytes, (size_t)(at - bytes)}, &j.arena));
     assert_true(j.arena.held < 1024 * 1024);
     joins_close(&j);

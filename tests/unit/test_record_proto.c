@@ -13,51 +13,28 @@
 
 #include "delimited.h"
 #include "limits.h"
+#include "record_expect.h"
 #include "record_json.h"
 #include "record_proto.h"
 
-static rr_arena arena;
-static rr_record record;
-static rr_text why;
-static int64_t clock_us;
+static rr_decoded from_queue(rr_slice message, rr_arena *memory, rr_text *sentence)
+{
+    return rr_record_from_proto(message, false, memory, &record, &clock_us, sentence);
+}
+
+static rr_decoded from_file(rr_slice message, rr_arena *memory, rr_text *sentence)
+{
+    return rr_record_from_proto(message, true, memory, &record, &clock_us, sentence);
+}
 
 static rr_decoded decode_in(rr_slice message, bool in_file)
 {
-    char *copy = malloc(message.len == 0 ? 1 : message.len);
-    rr_decoded decoded;
-
-    assert_non_null(copy);
-    if (message.len != 0) {
-        memcpy(copy, message.data, message.len);
-    }
-    rr_arena_reset(&arena);
-    why.len = 0;
-    decoded = rr_record_from_proto((rr_slice){copy, message.len}, in_file, &arena, &record, &clock_us, &why);
-    free(copy);
-    return decoded;
+    return decode_copy(in_file ? from_file : from_queue, message);
 }
 
 static rr_decoded decode(rr_slice message)
 {
     return decode_in(message, false);
-}
-
-static void assert_slice(rr_slice slice, rr_slice expected)
-{
-    if (!rr_slice_equal(slice, expected)) {
-        fail_msg("'%.*s' is not '%.*s'", (int)slice.len, slice.data, (int)expected.len, expected.data);
-    }
-}
-
-static void assert_why(const char *part)
-{
-    char text[RR_TEXT_MAX + 1];
-
-    memcpy(text, why.bytes, why.len);
-    text[why.len] = '\0';
-    if (strstr(text, part) == NULL) {
-        fail_msg("'%s' is not in '%s'", part, text);
-    }
 }
 
 #define MALFORMED(bytes, part) \
@@ -258,18 +235,14 @@ static void sizes_up_to_the_limits(void **state)
 static void scratch_is_given_back(void **state)
 {
     static const rr_slice rows[] = {{"\x0a\x01k\x30\x02", 5}, {"\x0a\x05k", 3}, {"\x0a\x01k\xfa\x07\x01x", 7}};
-    rr_arena small;
 
     (void)state;
-    rr_arena_init(&small, 1 << 20);
-    for (int round = 0; round < 6000; round++) {
-        assert_int_not_equal(rr_record_from_proto(rows[round % 3], false, &small, &record, NULL, NULL),
-                             RR_DECODED_NO_MEMORY);
-    }
-    rr_arena_fini(&small);
-    rr_arena_init(&small, 1000);
-    assert_int_equal(rr_record_from_proto(rows[0], false, &small, &record, NULL, NULL), RR_DECODED_NO_MEMORY);
-    rr_arena_fini(&small);
+    assert_scratch_is_given_back(from_queue, rows, 3);
+}
+
+static void decode_damaged_message(rr_slice message, int round)
+{
+    decode_in(message, round % 2 == 0);
 }
 
 static void damaged_messages(void **state)
@@ -282,22 +255,9 @@ static void damaged_messages(void **state)
                                   "\x1a\x03"
                                   "1.5\x48\x03"
                                   "\x92\x01\x08\x0a\x02\x10\x01\x12\x02\x10\x01";
-    uint32_t seed = 2463534242;
 
     (void)state;
-    for (int round = 0; round < 20000; round++) {
-        char damaged[sizeof message];
-        size_t len = sizeof message - 1;
-
-        memcpy(damaged, message, len);
-        for (int change = 0; change < 1 + round % 4; change++) {
-            seed ^= seed << 13;
-            seed ^= seed >> 17;
-            seed ^= seed << 5;
-            damaged[seed % len] = (char)(seed >> 16);
-        }
-        decode_in((rr_slice){damaged, round % 5 == 0 ? seed % len : len}, round % 2 == 0);
-    }
+    decode_damaged((rr_slice){message, sizeof message - 1}, NULL, decode_damaged_message);
 }
 
 /* JSON -> record -> protobuf -> record -> JSON. Returns false for what is no record. */
@@ -449,20 +409,6 @@ static void damaged_files(void **state)
     }
 }
 
-static int init(void **state)
-{
-    (void)state;
-    rr_arena_init(&arena, 0);
-    return 0;
-}
-
-static int fini(void **state)
-{
-    (void)state;
-    rr_arena_fini(&arena);
-    return 0;
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -482,5 +428,5 @@ int main(void)
         cmocka_unit_test(damaged_files),
     };
 
-    return cmocka_run_group_tests(tests, init, fini);
+    return cmocka_run_group_tests(tests, open_arena, close_arena);
 }

@@ -1,9 +1,9 @@
-/* rr_error: what went wrong outside of us, for a program and for a person.
+/* rr_error: a failure, as a code for the program and a sentence for a person.
  *
- * A rule's outcome is a verdict, never an error. An error is the world
- * misbehaving: a code from the table below, and a sentence on the caller's
- * stack that names the thing, the place and the likely cause. Whoever logs an
- * error does not also pass it up.
+ * A rule's outcome is a verdict, never an error. An error says that a server, a
+ * file, memory or the configuration failed: a code from the table below, and a
+ * sentence on the caller's stack that names what failed, where, and the likely
+ * cause. A function either logs an error or returns it, not both.
  */
 /* SPDX-License-Identifier: Apache-2.0 */
 #ifndef RR_ERROR_H
@@ -19,7 +19,7 @@
     X(INPUT, 65, "the input is not what was expected") \
     X(UNAVAILABLE, 69, "a server cannot be reached, or does not answer in time") \
     X(REFUSED_BY_SERVER, 69, "a server answered with an error") \
-    X(INTERNAL, 70, "our own fault") \
+    X(INTERNAL, 70, "an internal error of the program") \
     X(MEMORY, 70, "memory ran out, or a limit on memory was reached") \
     X(IO, 74, "reading or writing a file failed") \
     X(CONFIG, 78, "the configuration is wrong, or does not fit the servers")

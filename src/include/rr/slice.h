@@ -1,7 +1,7 @@
-/* rr_slice: bytes that somebody else owns.
+/* rr_slice: bytes that are owned elsewhere.
  *
- * A slice never owns and never ends with a NUL. It is valid as long as what it
- * points into: the batch's arena, a delivery's payload, or static text.
+ * A slice does not own its bytes, and they do not end with a NUL. It is valid as
+ * long as the memory it points into: the batch's arena, a delivery's payload, or static text.
  */
 /* SPDX-License-Identifier: Apache-2.0 */
 #ifndef RR_SLICE_H

@@ -1,4 +1,4 @@
-/* The source port: deliveries from a queue, and what becomes of them.
+/* The source port: deliveries from a queue, and their acknowledgement.
  *
  * Threads: used by one thread, which may not be the one that opened it. `fetch`
  * blocks up to its wait; the others do not wait for the network, but for
@@ -13,16 +13,16 @@
 #include <rr/slice.h>
 #include <rr/survey.h>
 
-typedef struct rr_source rr_source; /* a source's own */
+typedef struct rr_source rr_source; /* defined by the source */
 
 /* One arrival of a record. Slices live until the delivery is acknowledged, abandoned or released. */
 typedef struct rr_delivery {
     rr_slice subject, payload;
     uint64_t stream_sequence;   /* where it stands in the stream; never an identity, never a version */
-    uint64_t consumer_sequence; /* counts deliveries of this consumer */
+    uint64_t consumer_sequence; /* the number of this delivery among all of this consumer */
     uint64_t times_delivered;   /* 1: the first time */
     int64_t stored_at_us;       /* when the queue stored it: the clock of the decision */
-    void *handle;               /* the source's own */
+    void *handle;               /* for the source only */
 } rr_delivery;
 
 typedef enum rr_ack_mode { RR_ACK_EXPLICIT, RR_ACK_ALL } rr_ack_mode;
@@ -73,7 +73,7 @@ typedef struct rr_publication {
     rr_slice subject, payload;
     const rr_header *headers;
     size_t header_count;
-    bool once; /* in: the subject may hold one message; a second is no error (`already`) */
+    bool once; /* in: the subject may hold one message. If it has one already, that is no error (`already`) */
     rr_slice
         cut_header;  /* in: what is more than the server or the stream takes is cut to what they take, and a header of
                           * this name holds its whole length; empty: it is an error */
@@ -108,7 +108,7 @@ typedef struct rr_consumer_survey {
     int64_t max_deliver, max_ack_pending; /* 0: no limit */
 } rr_consumer_survey;
 
-/* What a look at the source's servers told (rr/survey.h says what was not told looks like). */
+/* The settings of the source's servers (rr/survey.h says how a hidden one looks). */
 typedef struct rr_source_survey {
     char server[280];    /* for people: "NATS at nats://host:4222" */
     int64_t max_payload; /* bytes of one message */
@@ -117,7 +117,7 @@ typedef struct rr_source_survey {
     char unfit[RR_ERROR_TEXT_MAX]; /* why `open` would refuse stream or consumer (the first of its reasons); empty: it
                                     * would not, or there is no such consumer */
     rr_stream_survey dead_letters; /* the stream that keeps what is published below the dead letters' subject */
-    char hidden[256];              /* what could not be looked at, and why */
+    char hidden[256];              /* which settings are hidden, and why */
 } rr_source_survey;
 
 typedef struct rr_source_ops {
@@ -138,10 +138,11 @@ typedef struct rr_source_ops {
      * highest sequence below which every delivery was handed to ack is acknowledged. Frees the deliveries. */
     rr_status (*ack)(rr_source *source, const rr_delivery *deliveries, size_t count, rr_error *error);
 
-    /* Still at work on these: restart the server's clock for them (ack wait). */
+    /* Tells the server that these are still being worked on: it restarts their ack wait. */
     rr_status (*progress)(rr_source *source, const rr_delivery *deliveries, size_t count, rr_error *error);
 
-    /* Let go without acknowledging: they come again, at once where `leaving` and the consumer allow it. Frees them. */
+    /* Gives up these without acknowledging them. The server delivers them again: at once if `leaving` (the program
+     * ends) and the consumer allows it, else after the ack wait. Frees the deliveries. */
     void (*release)(rr_source *source, const rr_delivery *deliveries, size_t count, bool leaving);
 
     /* Stores messages in a stream and waits until the server has confirmed each (dead letters). Headers are pairs
@@ -161,10 +162,10 @@ typedef struct rr_source_ops {
     rr_status (*replay)(rr_source *source, uint64_t from, uint64_t to, bool (*each)(void *context, const rr_delivery *),
                         void *context, rr_error *error);
 
-    /* Looks, by a connection of its own, at the servers, the stream and the consumer that `open` would use, also where
-     * it would refuse them, and at the stream that keeps `dead_letter` (a subject without wildcards); makes and changes
-     * nothing. UNAVAILABLE: no server can be reached; CONFIG: the server does not accept who we are. NULL: this
-     * source cannot tell. */
+    /* Reads, by a connection of its own, the settings of the servers, the stream and the consumer that `open` would
+     * use, even if it would refuse them, and of the stream that keeps `dead_letter` (a subject without wildcards);
+     * makes and changes nothing. UNAVAILABLE: no server can be reached; CONFIG: the server rejects the credentials.
+     * NULL: this source has no survey. */
     rr_status (*survey)(const rr_source_options *options, rr_slice dead_letter, rr_source_survey *survey,
                         rr_error *error);
 
