@@ -362,7 +362,7 @@ static rr_status check_beginnings(rebuild *r)
     return RR_OK;
 }
 
-static void complain(void *context, const rr_error *error)
+static void report_stuck(void *context, const rr_error *error)
 {
     rebuild *r = context;
 
@@ -696,8 +696,12 @@ static rr_status drop_old(rebuild *r)
 
 static rr_status build(rebuild *r)
 {
-    rr_batch_options batch = {
-        .prefix = r->target, .list_open = true, .expire = true, .forget = true, .complain = complain, .context = r};
+    rr_batch_options batch = {.prefix = r->target,
+                              .list_open = true,
+                              .expire = true,
+                              .forget = true,
+                              .report_stuck = report_stuck,
+                              .context = r};
     rr_status status;
 
     r->batch = rr_batch_new(r->options->store_ops, r->options->store, &batch);

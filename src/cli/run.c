@@ -129,7 +129,7 @@ static void say_totals(const rr_service_totals *totals)
     rr_buf_format(&text, "; swaps won %llu, lost %llu, unknown %llu, failed %llu; our own disorder %llu; outages %llu",
                   (unsigned long long)totals->batch.won, (unsigned long long)totals->batch.lost,
                   (unsigned long long)totals->batch.unknown, (unsigned long long)totals->batch.failed,
-                  (unsigned long long)totals->batch.disorder, (unsigned long long)totals->outages);
+                  (unsigned long long)totals->batch.reordered, (unsigned long long)totals->outages);
     rr_log(RR_LOG_INFO, "%.*s", (int)text.len, text.data == NULL ? "" : text.data);
     rr_buf_fini(&text);
 }

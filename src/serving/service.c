@@ -921,10 +921,10 @@ rr_status rr_service_run(const rr_service_options *options, rr_service_totals *t
                               .list_open = !options->observe,
                               .expire = true,
                               .cache_slots = options->observe ? 0 : CACHE_SLOTS,
-                              .guess_from = options->guess_from,
+                              .predict_from = options->guess_from,
                               .send_from = options->send_from,
                               .forget = !options->observe,
-                              .complain = complain,
+                              .report_stuck = complain,
                               .context = &l};
     rr_error unread = {0};
     rr_status status;
@@ -934,7 +934,7 @@ rr_status rr_service_run(const rr_service_options *options, rr_service_totals *t
     rr_arena_init(&l.tick_arena, 0);
     rr_arena_init(&l.note_arena, 0);
     l.batch = rr_batch_new(options->store_ops, options->store, &batch);
-    batch.again = true;
+    batch.replayed = true;
     batch.cache_slots = 0; /* two caches of one store would be behind each other */
     l.repair_batch = rr_batch_new(options->store_ops, options->store, &batch);
     status = l.batch == NULL || l.repair_batch == NULL || !make_room(&l) ? no_memory(error) : serve(&l, error);

@@ -1,4 +1,4 @@
-/* Where nearly all cells are new they are not loaded first. A guess that is wrong costs a round, and nothing else. */
+/* Where nearly all cells are new, they are not loaded. A wrong prediction costs one round, and changes no verdict. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -63,7 +63,7 @@ static uint64_t decide(bench *b, unsigned first, unsigned version, rr_verdict wa
     return rr_batch_totals(b->batch)->loads - before;
 }
 
-static void a_guess_saves_loads_and_decides_alike(void **state)
+static void a_prediction_saves_loads_and_decides_alike(void **state)
 {
     bench b;
 
@@ -72,7 +72,7 @@ static void a_guess_saves_loads_and_decides_alike(void **state)
     assert_int_equal(decide(&b, 0, 5, RR_VERDICT_APPLIED), COUNT);
     assert_int_equal(decide(&b, COUNT, 5, RR_VERDICT_APPLIED), 0);
     assert_int_equal(rr_batch_totals(b.batch)->lost, 0);
-    /* All of these are there already: each guess is wrong, and then no more is guessed. */
+    /* All of these are there already: each prediction is wrong, and then no unit is predicted. */
     assert_int_equal(decide(&b, 0, 4, RR_VERDICT_STALE), 0);
     assert_int_equal(rr_batch_totals(b.batch)->lost, COUNT);
     assert_int_equal(decide(&b, COUNT, 5, RR_VERDICT_DUPLICATE), COUNT);
@@ -87,7 +87,7 @@ static void a_guess_saves_loads_and_decides_alike(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_guess_saves_loads_and_decides_alike),
+        cmocka_unit_test(a_prediction_saves_loads_and_decides_alike),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
