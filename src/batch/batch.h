@@ -35,9 +35,10 @@ typedef struct rr_item {
 typedef struct rr_batch_counts {
     uint64_t loads, swaps;
     uint64_t won;
-    uint64_t lost;      /* the value was another one than the one that had been read or predicted */
-    uint64_t unknown;   /* the answer never came, or the store failed while it was at work */
-    uint64_t failed;    /* given up: the unit is stuck */
+    uint64_t lost;         /* contention: the value changed after it had been read */
+    uint64_t mispredicted; /* the unit was taken for absent without a load, and was in the store */
+    uint64_t unknown;      /* the answer never came, or the store failed while it was at work */
+    uint64_t failed;       /* given up: the unit is stuck */
     uint64_t reordered; /* STALE records that the reconciler itself took in another order than the stream's: no alert */
     uint64_t suppressed; /* decisions beyond RR_LIMIT_BATCH_ALERTS: counted, not logged */
 } rr_batch_counts;

@@ -150,9 +150,12 @@ static rr_status end_trip(round_trip *t, rr_error *error)
                : batch->ops->swap(batch->store, t->swaps, t->swap_count, &batch->arena, error);
 }
 
+/* Decide again from what the store holds. A unit that was taken for absent did not lose against another process: its value
+ * was not loaded, and may have been there for long. */
 static void take_lost(rr_batch *batch, rr_batch_unit *u, const rr_swap *swap)
 {
-    batch->counts.lost++;
+    batch->counts.mispredicted += u->predicted;
+    batch->counts.lost += !u->predicted;
     u->predicted = false;
     u->value = rr_arena_copy(&batch->arena, swap->current);
     u->looked_up = true;
