@@ -1,4 +1,4 @@
-/* Keys gathered page by page, then sorted. */
+/* Keys are gathered page by page, then sorted. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "listing.h"
 
@@ -71,7 +71,7 @@ static int by_identity(const void *a, const void *b)
     return rr_listed_compare(a, b);
 }
 
-/* A scan may name a key twice. */
+/* A scan may return a key twice. */
 static void drop_repeats(rr_listing *listing)
 {
     size_t kept = 0;

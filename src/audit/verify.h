@@ -14,8 +14,8 @@
 
 typedef enum rr_verify_finding {
     RR_VERIFY_DIFFERS,
-    RR_VERIFY_MISSING, /* the streams have it, the store does not */
-    RR_VERIFY_EXTRA,   /* the store has it, the streams do not */
+    RR_VERIFY_MISSING, /* only the streams have it */
+    RR_VERIFY_EXTRA,   /* only the store has it */
     RR_VERIFY_BROKEN   /* what the store holds cannot be read */
 } rr_verify_finding;
 
@@ -23,12 +23,12 @@ typedef struct rr_verify_options {
     const rr_contract *contract;
     const rr_store_ops *store_ops;
     rr_store *store;
-    const rr_store_ops *memory_ops; /* where the streams are read into; the same port, in memory */
+    const rr_store_ops *memory_ops; /* a store in memory, into which the streams are read */
     rr_slice prefix;
-    const rr_bound_source *sources; /* those that may feed the contract */
+    const rr_bound_source *sources; /* those whose routes may lead to the contract */
     size_t source_count;
     const uint64_t *upto; /* of each source: the last sequence to be read; NULL: all there are */
-    bool repair;          /* replace what differs, guarded by its token */
+    bool repair;          /* replace what differs, by a swap guarded by its token */
     unsigned rounds;      /* how often the cells are compared until a difference counts; 0: 5 */
     int64_t (*now_us)(void);
     void (*pause)(int ms);

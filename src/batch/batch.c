@@ -60,21 +60,14 @@ rr_status rr_batch_no_memory(rr_error *error)
     return rr_fail(error, RR_MEMORY, "memory ran out while a batch was decided");
 }
 
-size_t rr_batch_count_units(const rr_batch *batch, rr_batch_state state)
-{
-    size_t count = 0;
-
-    for (size_t k = 0; k < batch->unit_count; k++) {
-        count += batch->units[k].state == state;
-    }
-    return count;
-}
-
 static bool is_unfinished(const rr_batch *batch)
 {
-    return rr_batch_count_units(batch, RR_BATCH_LOAD) + rr_batch_count_units(batch, RR_BATCH_OPEN) +
-               rr_batch_count_units(batch, RR_BATCH_PARTS) + rr_batch_count_units(batch, RR_BATCH_JOIN) !=
-           0;
+    for (size_t k = 0; k < batch->unit_count; k++) {
+        if (batch->units[k].state < RR_BATCH_SWAP) {
+            return true;
+        }
+    }
+    return false;
 }
 
 /* After a step that failed, every unit that is not settled is loaded again. It is not predicted to be absent, since its swap

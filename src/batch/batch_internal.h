@@ -21,6 +21,7 @@
 #include "batch.h"
 #include "cache.h"
 
+/* In the order of a step: those before SWAP have work to do. */
 typedef enum rr_batch_state {
     RR_BATCH_LOAD,  /* its value is to be loaded */
     RR_BATCH_OPEN,  /* its value is at hand, and is to be read */
@@ -79,7 +80,6 @@ struct rr_batch {
 };
 
 rr_status rr_batch_no_memory(rr_error *error);
-size_t rr_batch_count_units(const rr_batch *batch, rr_batch_state state);
 
 /* ---- unit.c ---- */
 

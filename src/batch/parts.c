@@ -58,7 +58,8 @@ static void take_parts(rr_batch *batch, rr_batch_unit *u, const rr_parts_read *r
     if (!good) {
         rr_error why = {0};
 
-        rr_fail(&why, RR_INPUT, "key %.*s: what is kept beside it is broken, or of a contract of another shape",
+        rr_fail(&why, RR_INPUT,
+                "key %.*s: the parts beside it are broken, or were written under a contract of another shape",
                 (int)u->key.len, u->key.data);
         rr_batch_give_up_unit(batch, u, &why);
         return;
@@ -73,9 +74,19 @@ static void take_parts(rr_batch *batch, rr_batch_unit *u, const rr_parts_read *r
     u->state = RR_BATCH_JOIN;
 }
 
+static size_t count_wanting(const rr_batch *batch)
+{
+    size_t count = 0;
+
+    for (size_t k = 0; k < batch->unit_count; k++) {
+        count += batch->units[k].state == RR_BATCH_PARTS;
+    }
+    return count;
+}
+
 rr_status rr_batch_read_parts(rr_batch *batch, rr_error *error)
 {
-    size_t wanted = rr_batch_count_units(batch, RR_BATCH_PARTS), count = 0;
+    size_t wanted = count_wanting(batch), count = 0;
     rr_parts_read *reads = rr_arena_take(&batch->scratch, wanted * sizeof *reads);
     rr_batch_unit **which = rr_arena_take(&batch->scratch, wanted * sizeof *which);
     rr_status status;
@@ -95,8 +106,8 @@ rr_status rr_batch_read_parts(rr_batch *batch, rr_error *error)
             count++;
         }
     }
-    batch->confirmed = batch->confirmed && count == 0;
-    status = count == 0 ? RR_OK : batch->ops->read_parts(batch->store, reads, count, &batch->arena, error);
+    batch->confirmed = false;
+    status = batch->ops->read_parts(batch->store, reads, count, &batch->arena, error);
     for (size_t k = 0; k < count && status == RR_OK; k++) {
         take_parts(batch, which[k], &reads[k]);
     }

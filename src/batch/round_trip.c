@@ -19,9 +19,14 @@ typedef struct round_trip {
 static rr_status begin_trip(round_trip *t, rr_error *error)
 {
     rr_batch *batch = t->batch;
-    size_t loads = rr_batch_count_units(batch, RR_BATCH_LOAD);
-    size_t all = loads + rr_batch_count_units(batch, RR_BATCH_OPEN) + rr_batch_count_units(batch, RR_BATCH_JOIN);
+    size_t loads = 0, all = 0;
 
+    for (size_t k = 0; k < batch->unit_count; k++) {
+        rr_batch_state state = batch->units[k].state;
+
+        loads += state == RR_BATCH_LOAD;
+        all += state == RR_BATCH_LOAD || state == RR_BATCH_OPEN || state == RR_BATCH_JOIN;
+    }
     t->loads = rr_arena_take(&batch->scratch, loads * sizeof *t->loads);
     t->loaded = rr_arena_take(&batch->scratch, loads * sizeof(rr_batch_unit *));
     t->swaps = rr_arena_take(&batch->scratch, all * sizeof *t->swaps);
