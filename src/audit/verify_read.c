@@ -1,5 +1,6 @@
 /* The streams, read into memory by the same rules as ever, and what they cover. */
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "must.h"
 #include "verify_internal.h"
 
 /* Decides what the intake holds, and empties it. */
@@ -10,6 +11,9 @@ static void decide(rr_verify *v)
     v->status = count == 0 ? RR_OK : rr_batch_begin(v->batch, v->intake.items, count, v->error);
     if (v->status == RR_OK && count != 0) {
         v->status = rr_batch_step(v->batch, v->options->now_us(), v->error);
+    }
+    for (size_t k = 0; k < count && v->status == RR_OK; k++) {
+        RR_MUST(v->intake.items[k].settled); /* the memory store writes every unit, or its call fails */
     }
     v->totals->records += count;
     rr_intake_reset(&v->intake);

@@ -1,5 +1,6 @@
 /* The unit of the streams in the place of the unit of the store. */
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "must.h"
 #include "replacement.h"
 #include "verify_internal.h"
 
@@ -14,9 +15,12 @@ static bool read_all_parts(rr_verify *v, const rr_listed *item, rr_slice value, 
         return false;
     }
     for (size_t k = 0; k < read.part_count; k++) {
-        if (!rr_part_read(unit, read.parts[k].name, read.parts[k].bytes, &v->page)) {
+        bool is_good;
+
+        if (!rr_stored_read_part(unit, read.parts[k].name, read.parts[k].bytes, &v->page, &is_good)) {
             return false;
         }
+        RR_MUST(is_good); /* the memory store holds what this process wrote */
         unit->parts[unit->part_count - 1].dirty = true;
     }
     return true;

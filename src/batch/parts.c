@@ -35,34 +35,49 @@ static bool name_parts(rr_batch *batch, rr_batch_unit *u, rr_parts_read *read)
     return true;
 }
 
-static void take_parts(rr_batch *batch, rr_batch_unit *u, const rr_parts_read *read)
+/* False: memory ran out. */
+static bool read_answer(rr_batch *batch, rr_batch_unit *u, const rr_parts_read *read, bool *is_good)
 {
-    bool good = true;
+    *is_good = true;
+    for (size_t k = 0; *is_good && read->all && k < read->part_count; k++) {
+        const rr_pair *part = &read->parts[k];
+
+        if (!rr_stored_read_part(&u->facts, part->name, part->bytes, &batch->arena, is_good)) {
+            return false;
+        }
+    }
+    for (size_t k = 0; *is_good && !read->all && k < read->id_count; k++) {
+        if (read->found[k].len != 0 && rr_unit_part(&u->facts, read->ids[k]) == NULL &&
+            !rr_stored_read_part(&u->facts, read->ids[k], read->found[k], &batch->arena, is_good)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static rr_status take_parts(rr_batch *batch, rr_batch_unit *u, const rr_parts_read *read, rr_error *error)
+{
+    bool is_good;
 
     if (read->error.status != RR_OK) {
         rr_batch_give_up_unit(batch, u, &read->error);
-        return;
+        return RR_OK;
     }
     if (read->changed) {
         u->state = RR_BATCH_LOAD;
-        return;
+        return RR_OK;
     }
-    for (size_t k = 0; good && read->all && k < read->part_count; k++) {
-        good = rr_part_read(&u->facts, read->parts[k].name, read->parts[k].bytes, &batch->arena);
+    if (!read_answer(batch, u, read, &is_good)) {
+        return rr_batch_no_memory(error);
     }
-    for (size_t k = 0; good && !read->all && k < read->id_count; k++) {
-        if (read->found[k].len != 0 && rr_unit_part(&u->facts, read->ids[k]) == NULL) {
-            good = rr_part_read(&u->facts, read->ids[k], read->found[k], &batch->arena);
-        }
-    }
-    if (!good) {
+    if (!is_good) {
         rr_error why = {0};
 
         rr_fail(&why, RR_INPUT,
                 "key %.*s: the parts beside it are broken, or were written under a contract of another shape",
                 (int)u->key.len, u->key.data);
         rr_batch_give_up_unit(batch, u, &why);
-        return;
+        return RR_OK;
     }
     u->facts.complete = read->all;
     if (u->forgets) {
@@ -72,6 +87,7 @@ static void take_parts(rr_batch *batch, rr_batch_unit *u, const rr_parts_read *r
         }
     }
     u->state = RR_BATCH_JOIN;
+    return RR_OK;
 }
 
 static size_t count_wanting(const rr_batch *batch)
@@ -109,7 +125,7 @@ rr_status rr_batch_read_parts(rr_batch *batch, rr_error *error)
     batch->confirmed = false;
     status = batch->ops->read_parts(batch->store, reads, count, &batch->arena, error);
     for (size_t k = 0; k < count && status == RR_OK; k++) {
-        take_parts(batch, which[k], &reads[k]);
+        status = take_parts(batch, which[k], &reads[k], error);
     }
     return status;
 }

@@ -125,11 +125,45 @@ static rr_status check_format(rr_slice head, rr_error *error)
     return RR_OK;
 }
 
+/* At least what rr_unit_read takes for so many bytes: a cell, a claim or a part in the value has one byte or more, and the
+ * array of parts doubles as it grows. */
+static size_t read_need(const rr_contract *contract, size_t bytes)
+{
+    size_t most = contract->window_kind == RR_WINDOW_SESSION ? RR_LIMIT_WINDOWS : 1;
+    size_t cells = (most < bytes ? most : bytes) + 1;
+
+    return cells * sizeof(rr_cell) + 4 * (bytes + 8) * sizeof(rr_part) + 2 * bytes * (sizeof(rr_claim) + 16) + 64;
+}
+
+/* rr_unit_read does not tell broken bytes from memory that ran out. With enough memory it can only be the bytes. */
+static rr_status read_facts(rr_unit *unit, const rr_contract *contract, rr_slice bytes, rr_arena *arena)
+{
+    if (rr_unit_read(unit, contract, bytes, arena)) {
+        return RR_OK;
+    }
+    if (!rr_arena_reserve(arena, read_need(contract, bytes.len))) {
+        return RR_MEMORY;
+    }
+    return rr_unit_read(unit, contract, bytes, arena) ? RR_OK : RR_INPUT;
+}
+
+bool rr_stored_read_part(rr_unit *unit, rr_slice id, rr_slice bytes, rr_arena *arena, bool *is_good)
+{
+    size_t grown = unit->part_count < unit->part_room ? 0 : unit->part_room == 0 ? 8 : 2 * unit->part_room;
+
+    if (!rr_arena_reserve(arena, grown * sizeof(rr_part) + (RR_LIMIT_CLAIMS + 1) * sizeof(rr_claim) + 32)) {
+        return false;
+    }
+    *is_good = rr_part_read(unit, id, bytes, arena);
+    return true;
+}
+
 rr_status rr_stored_read(rr_unit *unit, const rr_contract *contract, rr_slice value, rr_arena *arena, rr_error *error)
 {
     rr_slice middle = RR_SLICE("\",\"token\":\""), name = RR_SLICE(",\"facts\":\"");
     rr_slice head = {value.data, value.len < RR_TOKEN_TAIL ? 0 : value.len - RR_TOKEN_TAIL};
     rr_slice text, bytes;
+    rr_status status;
 
     if (value.len == 0) {
         rr_unit_init(unit, contract);
@@ -155,7 +189,11 @@ rr_status rr_stored_read(rr_unit *unit, const rr_contract *contract, rr_slice va
     if (!rr_arena_reserve(arena, text.len + 64)) {
         return rr_fail(error, RR_MEMORY, "no memory for the facts");
     }
-    if (!read_base64(text, arena, &bytes) || !rr_unit_read(unit, contract, bytes, arena)) {
+    status = read_base64(text, arena, &bytes) ? read_facts(unit, contract, bytes, arena) : RR_INPUT;
+    if (status == RR_MEMORY) {
+        return rr_fail(error, RR_MEMORY, "no memory for the facts");
+    }
+    if (status != RR_OK) {
         return rr_fail(error, RR_INPUT,
                        "the value's facts are broken, or were written under a contract of another shape");
     }

@@ -33,6 +33,10 @@ void rr_tokens_next(rr_tokens *tokens, rr_slice before, char *to);
  * program, is broken, or has a newer format; the error says which. MEMORY: the arena is exhausted. */
 rr_status rr_stored_read(rr_unit *unit, const rr_contract *contract, rr_slice value, rr_arena *arena, rr_error *error);
 
+/* Reads a part that stands beside the value into the unit (facts.h). *is_good: its bytes are not broken. False: memory ran
+ * out. */
+bool rr_stored_read_part(rr_unit *unit, rr_slice id, rr_slice bytes, rr_arena *arena, bool *is_good);
+
 /* Appends the unit's value. May spill its parts (facts.h). facts_room: scratch memory for the facts. */
 void rr_stored_write(rr_buf *out, rr_unit *unit, int64_t now_us, const char *token, rr_arena *facts_room);
 
