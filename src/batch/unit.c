@@ -54,8 +54,7 @@ rr_status rr_batch_open_unit(rr_batch *batch, rr_batch_unit *u, rr_error *error)
         return RR_OK;
     }
     if (status != RR_OK) {
-        *error = why;
-        return status;
+        return rr_fail(error, status, "%s", why.text);
     }
     u->had_parts = u->facts.spilled;
     u->forgets = batch->options.forget && u->contract->window_kind == RR_WINDOW_SESSION &&
