@@ -1,10 +1,12 @@
-/* Keys gathered page by page, then sorted. */
+/* Keys are gathered page by page, then sorted. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "listing.h"
 
 #include <stdlib.h>
 
 #include "key.h"
+
+enum { ROUNDING = 128 }; /* an arena rounds each of a few copies up to 16 bytes */
 
 typedef struct walk {
     rr_listing *listing;
@@ -43,12 +45,14 @@ static bool note_key(void *context, rr_slice key)
 {
     walk *w = context;
     rr_key_parts parts;
-    rr_slice kept = rr_arena_copy(&w->listing->arena, key);
+    rr_slice kept;
 
-    if (kept.data == NULL || !make_room(w->listing)) {
+    /* rr_key_parse takes room for the rest of the key for each of its three names. */
+    if (!rr_arena_reserve(&w->listing->arena, 4 * key.len + ROUNDING) || !make_room(w->listing)) {
         w->failed = true;
         return false;
     }
+    kept = rr_arena_copy(&w->listing->arena, key);
     if (rr_key_parse(kept, w->prefix, &w->listing->arena, &parts) &&
         rr_slice_equal(parts.contract, w->contract->name) &&
         parts.is_sessions == (w->contract->window_kind == RR_WINDOW_SESSION) && matches(w->filter, &parts)) {
@@ -71,7 +75,7 @@ static int by_identity(const void *a, const void *b)
     return rr_listed_compare(a, b);
 }
 
-/* A scan may name a key twice. */
+/* A scan may return a key twice. */
 static void drop_repeats(rr_listing *listing)
 {
     size_t kept = 0;
@@ -118,15 +122,13 @@ bool rr_listing_merge(rr_listing *listing, const rr_listing *more)
     for (size_t k = 0; k < more->count; k++) {
         const rr_listed *from = &more->items[k];
 
-        if (!make_room(listing)) {
+        if (!make_room(listing) || !rr_arena_reserve(&listing->arena, from->key.len + from->business_key.len +
+                                                                          from->metric_version.len + ROUNDING)) {
             return false;
         }
-        listing->items[listing->count] =
+        listing->items[listing->count++] =
             (rr_listed){rr_arena_copy(&listing->arena, from->key), rr_arena_copy(&listing->arena, from->business_key),
                         rr_arena_copy(&listing->arena, from->metric_version), from->window};
-        if (listing->items[listing->count++].key.data == NULL) {
-            return false;
-        }
     }
     if (listing->count != 0) {
         qsort(listing->items, listing->count, sizeof *listing->items, by_identity);

@@ -7,7 +7,7 @@
 #include "key.h"
 #include "view.h"
 
-static rr_slice kept(rr_buf *text, rr_arena *arena)
+static rr_slice keep_text(rr_buf *text, rr_arena *arena)
 {
     rr_slice copy = rr_buf_ok(text) ? rr_arena_copy(arena, rr_buf_view(text)) : (rr_slice){NULL, 0};
 
@@ -39,10 +39,10 @@ static rr_slice session_key(const rr_replacement *r, rr_window window, rr_arena 
     rr_buf text = {0};
 
     rr_key_unit(&text, r->prefix, r->unit->contract, r->business_key, r->metric_version, window);
-    return kept(&text, arena);
+    return keep_text(&text, arena);
 }
 
-/* Every window of the group, and the removal of those that are no more. */
+/* Writes every window of the group, and removes the windows that the group no longer has. */
 static bool put_sessions(const rr_replacement *r, const char *token, rr_arena *arena, rr_swap *swap)
 {
     rr_side *sides = rr_arena_zero(arena, (r->unit->cell_count + r->stale_cell_count + 1) * sizeof *sides);
@@ -57,7 +57,7 @@ static bool put_sessions(const rr_replacement *r, const char *token, rr_arena *a
 
         side->key = session_key(r, r->unit->cells[k].window, arena);
         rr_stored_write_session(&text, r->unit, &r->unit->cells[k], r->now_us, token);
-        side->value = kept(&text, arena);
+        side->value = keep_text(&text, arena);
         side->expire_at_ms = rr_expiry_ms(r->unit->contract, rr_unit_outermost_end(r->unit, r->unit->cells[k].window));
         if (side->key.data == NULL || side->value.data == NULL) {
             return false;
@@ -94,7 +94,7 @@ bool rr_replacement_prepare(const rr_replacement *r, rr_tokens *tokens, rr_arena
     swap->open_score_ms = r->now_us / 1000;
     rr_buf_clear(&text);
     rr_stored_write(&text, r->unit, r->now_us, token, arena);
-    swap->value = kept(&text, arena);
+    swap->value = keep_text(&text, arena);
     return swap->value.data != NULL && swap->open_key.data != NULL && put_parts(r->unit, arena, swap) &&
            (!session || put_sessions(r, token, arena, swap));
 }

@@ -1,6 +1,10 @@
-/* rr_cache: values of units as they were last seen, within a bound. It only saves loads: what is decided upon a cached
- * value is written against its token. A value that is behind holds fewer facts, never other ones, so what it says is
- * held is held. It must be emptied whenever the store behind it may be another one. */
+/* rr_cache: the last known values of units, within a bound. It only saves loads.
+ *
+ * A value that is out of date does no harm. A swap is guarded by the token of the
+ * value that it was decided from, so it loses. And since facts only grow, an old
+ * value holds fewer facts, never other ones: a record that it calls a duplicate
+ * is one. But the cache must be emptied whenever the store may be another one.
+ */
 /* SPDX-License-Identifier: Apache-2.0 */
 #ifndef RR_CACHE_H
 #define RR_CACHE_H
@@ -14,11 +18,11 @@ enum { RR_CACHE_VALUE_MAX = 2048 };
 rr_cache *rr_cache_new(size_t slots);
 void rr_cache_free(rr_cache *cache);
 
-/* A copy of the value in the arena; empty if it is not there. */
+/* A copy of the value, in the arena; empty if the cache does not hold it. */
 rr_slice rr_cache_get(const rr_cache *cache, uint64_t hash, rr_slice key, rr_arena *arena);
 
-/* Keeps a value in the place of whatever its slot held. Larger ones, empty ones, and any when memory runs out, only
- * remove what was there. */
+/* Puts the value into its slot, and removes what the slot held. A value that is empty or too large, or for which memory runs
+ * out, is not put. */
 void rr_cache_put(rr_cache *cache, uint64_t hash, rr_slice key, rr_slice value);
 
 void rr_cache_empty(rr_cache *cache);

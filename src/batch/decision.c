@@ -1,4 +1,4 @@
-/* One decision as JSON; keys of what stands beside the cells. */
+/* One decision as JSON, and the keys of a contract's log, list of open conflicts and notes. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "decision.h"
 
@@ -12,7 +12,7 @@ bool rr_decision_due(const rr_outcome *outcome)
     return outcome->alerts != 0 || outcome->verdict == RR_VERDICT_STALE || outcome->verdict == RR_VERDICT_CONFLICT;
 }
 
-static rr_slice kept(rr_buf *text, rr_arena *arena)
+static rr_slice copy_text(rr_buf *text, rr_arena *arena)
 {
     return rr_buf_ok(text) ? rr_arena_copy(arena, rr_buf_view(text)) : (rr_slice){NULL, 0};
 }
@@ -25,8 +25,8 @@ static void put_string(rr_buf *out, const char *name, rr_slice value)
     rr_buf_json(out, value);
 }
 
-/* Which delivery it was. A stream made anew gives its sequences again, but not at the same time. */
-static void put_place(rr_buf *out, const rr_record *record)
+/* Names the delivery. A stream that was deleted and made again repeats its sequences, but not the times of storing. */
+static void put_delivery(rr_buf *out, const rr_record *record)
 {
     char time[RR_TIME_TEXT_MAX];
 
@@ -55,7 +55,7 @@ rr_slice rr_decision_write(const rr_item *item, int64_t now_us, rr_buf *text, rr
     rr_buf_text(text, ",\"alerts\":");
     rr_alerts_json(text, item->outcome.alerts);
     if (record->stream.len != 0) {
-        put_place(text, record);
+        put_delivery(text, record);
     }
     if (item->why.len != 0) {
         put_string(text, "text", item->why);
@@ -65,7 +65,7 @@ rr_slice rr_decision_write(const rr_item *item, int64_t now_us, rr_buf *text, rr
         rr_record_to_json(record, text);
     }
     rr_buf_char(text, '}');
-    return kept(text, arena);
+    return copy_text(text, arena);
 }
 
 rr_slice rr_decision_write_notice(rr_alert alert, rr_slice source, rr_slice stream, rr_slice why, int64_t now_us,
@@ -82,7 +82,7 @@ rr_slice rr_decision_write_notice(rr_alert alert, rr_slice source, rr_slice stre
     put_string(text, "of_stream", stream);
     put_string(text, "text", why);
     rr_buf_char(text, '}');
-    return kept(text, arena);
+    return copy_text(text, arena);
 }
 
 rr_slice rr_engine_key(rr_slice prefix, const char *kind, rr_slice name, rr_buf *text, rr_arena *arena)
@@ -94,7 +94,7 @@ rr_slice rr_engine_key(rr_slice prefix, const char *kind, rr_slice name, rr_buf 
     rr_buf_text(text, ":{");
     rr_key_escape(text, name);
     rr_buf_char(text, '}');
-    return kept(text, arena);
+    return copy_text(text, arena);
 }
 
 static rr_slice name_of(const rr_contract *contract)

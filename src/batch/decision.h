@@ -1,15 +1,14 @@
-/* Entries of the decision log: a decision with its record, as one JSON object. What the drainer hands to the alert
- * channels is read from them. */
+/* Entries of the decision log: a decision with its record, as one JSON object. The outbox makes alerts from them. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #ifndef RR_DECISION_H
 #define RR_DECISION_H
 
 #include "batch.h"
 
-/* STALE, CONFLICT, and whatever raised an alert (semantics, law 5). */
+/* Whether a decision is logged: STALE, CONFLICT, and every one that raised an alert (semantics, law 5). */
 bool rr_decision_due(const rr_outcome *outcome);
 
-/* The entry, in the arena; {NULL, 0} if memory ran out. `text` is where it is put together. */
+/* The entry, in the arena; {NULL, 0} if memory ran out. `text` is scratch memory. */
 rr_slice rr_decision_write(const rr_item *item, int64_t now_us, rr_buf *text, rr_arena *arena);
 
 /* An alert that is about a source and not about a record. */

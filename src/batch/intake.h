@@ -32,7 +32,7 @@ void rr_intake_fini(rr_intake *intake);
 bool rr_intake_reserve(rr_intake *intake, size_t room);
 
 /* Adds one delivery and returns its item, which is refused already if the record cannot be joined. The intake must not
- * be full. The delivery is not looked at after the call.
+ * be full. The delivery is not read after the call.
  * now_us: the wall clock, to refuse records whose cell may have expired; INT64_MIN: such records are admitted.
  * NULL: memory ran out, and nothing was added. */
 rr_item *rr_intake_add(rr_intake *intake, const rr_bound_source *source, const rr_delivery *delivery, int64_t now_us);

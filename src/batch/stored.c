@@ -1,4 +1,4 @@
-/* Values read from the end, so that nothing of the readers' part is ever parsed. */
+/* A value is read from its end, so that the part for readers is never parsed. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "stored.h"
 
@@ -9,7 +9,7 @@
 
 static const char token_alphabet[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
 
-static void spell(uint64_t number, size_t characters, char *to)
+static void put_digits(uint64_t number, size_t characters, char *to)
 {
     for (size_t k = characters; k-- > 0; number >>= 6) {
         to[k] = token_alphabet[number & 63];
@@ -34,7 +34,7 @@ bool rr_tokens_init(rr_tokens *tokens)
         return false;
     }
     *tokens = (rr_tokens){.random = seed[0]};
-    spell(seed[1], sizeof tokens->process, tokens->process);
+    put_digits(seed[1], sizeof tokens->process, tokens->process);
     return true;
 }
 
@@ -43,11 +43,11 @@ void rr_tokens_next(rr_tokens *tokens, rr_slice before, char *to)
     if (before.len == RR_TOKEN_LEN) {
         memcpy(to, before.data, RR_BIRTH_LEN);
     } else {
-        spell(next_random(tokens), RR_BIRTH_LEN, to);
+        put_digits(next_random(tokens), RR_BIRTH_LEN, to);
     }
     memcpy(to + RR_BIRTH_LEN, tokens->process, sizeof tokens->process);
-    spell(++tokens->counter, RR_TOKEN_LEN - RR_BIRTH_LEN - sizeof tokens->process,
-          to + RR_BIRTH_LEN + sizeof tokens->process);
+    put_digits(++tokens->counter, RR_TOKEN_LEN - RR_BIRTH_LEN - sizeof tokens->process,
+               to + RR_BIRTH_LEN + sizeof tokens->process);
 }
 
 /* ---- reading ---- */
@@ -115,14 +115,47 @@ static rr_status check_format(rr_slice head, rr_error *error)
     }
     head.len -= digits;
     if (digits == 0 || !ends_with(head, name)) {
-        return rr_fail(error, RR_INPUT, "the value is not one of ours: it names no format");
+        return rr_fail(error, RR_INPUT, "the value was not written by this program: it names no format");
     }
     if (format != RR_STORED_FORMAT) {
         return rr_fail(error, RR_INPUT,
-                       "the value is of format %u, this program knows %d: it was written by a newer one", format,
+                       "the value has format %u, and this program knows format %d: a newer program wrote it", format,
                        RR_STORED_FORMAT);
     }
     return RR_OK;
+}
+
+/* At least what rr_unit_read takes for so many bytes: a cell, a claim or a part in the value has one byte or more, and the
+ * array of parts doubles as it grows. */
+static size_t read_need(const rr_contract *contract, size_t bytes)
+{
+    size_t most = contract->window_kind == RR_WINDOW_SESSION ? RR_LIMIT_WINDOWS : 1;
+    size_t cells = (most < bytes ? most : bytes) + 1;
+
+    return cells * sizeof(rr_cell) + 4 * (bytes + 8) * sizeof(rr_part) + 2 * bytes * (sizeof(rr_claim) + 16) + 64;
+}
+
+/* rr_unit_read does not tell broken bytes from memory that ran out. With enough memory it can only be the bytes. */
+static rr_status read_facts(rr_unit *unit, const rr_contract *contract, rr_slice bytes, rr_arena *arena)
+{
+    if (rr_unit_read(unit, contract, bytes, arena)) {
+        return RR_OK;
+    }
+    if (!rr_arena_reserve(arena, read_need(contract, bytes.len))) {
+        return RR_MEMORY;
+    }
+    return rr_unit_read(unit, contract, bytes, arena) ? RR_OK : RR_INPUT;
+}
+
+bool rr_stored_read_part(rr_unit *unit, rr_slice id, rr_slice bytes, rr_arena *arena, bool *is_good)
+{
+    size_t grown = unit->part_count < unit->part_room ? 0 : unit->part_room == 0 ? 8 : 2 * unit->part_room;
+
+    if (!rr_arena_reserve(arena, grown * sizeof(rr_part) + (RR_LIMIT_CLAIMS + 1) * sizeof(rr_claim) + 32)) {
+        return false;
+    }
+    *is_good = rr_part_read(unit, id, bytes, arena);
+    return true;
 }
 
 rr_status rr_stored_read(rr_unit *unit, const rr_contract *contract, rr_slice value, rr_arena *arena, rr_error *error)
@@ -130,13 +163,14 @@ rr_status rr_stored_read(rr_unit *unit, const rr_contract *contract, rr_slice va
     rr_slice middle = RR_SLICE("\",\"token\":\""), name = RR_SLICE(",\"facts\":\"");
     rr_slice head = {value.data, value.len < RR_TOKEN_TAIL ? 0 : value.len - RR_TOKEN_TAIL};
     rr_slice text, bytes;
+    rr_status status;
 
     if (value.len == 0) {
         rr_unit_init(unit, contract);
         return RR_OK;
     }
     if (head.len == 0 || !ends_with(value, RR_SLICE("\"}")) || !ends_with(head, middle)) {
-        return rr_fail(error, RR_INPUT, "the value is not one of ours: it does not end in a token");
+        return rr_fail(error, RR_INPUT, "the value was not written by this program: it does not end in a token");
     }
     head.len -= middle.len;
     text.len = 0;
@@ -146,7 +180,7 @@ rr_status rr_stored_read(rr_unit *unit, const rr_contract *contract, rr_slice va
     text.data = head.data + head.len - text.len;
     head.len -= text.len;
     if (!ends_with(head, name)) {
-        return rr_fail(error, RR_INPUT, "the value is not one of ours: it holds no facts");
+        return rr_fail(error, RR_INPUT, "the value was not written by this program: it holds no facts");
     }
     head.len -= name.len;
     if (check_format(head, error) != RR_OK) {
@@ -155,16 +189,21 @@ rr_status rr_stored_read(rr_unit *unit, const rr_contract *contract, rr_slice va
     if (!rr_arena_reserve(arena, text.len + 64)) {
         return rr_fail(error, RR_MEMORY, "no memory for the facts");
     }
-    if (!read_base64(text, arena, &bytes) || !rr_unit_read(unit, contract, bytes, arena)) {
-        return rr_fail(error, RR_INPUT, "the value's facts are broken, or of a contract of another shape");
+    status = read_base64(text, arena, &bytes) ? read_facts(unit, contract, bytes, arena) : RR_INPUT;
+    if (status == RR_MEMORY) {
+        return rr_fail(error, RR_MEMORY, "no memory for the facts");
+    }
+    if (status != RR_OK) {
+        return rr_fail(error, RR_INPUT,
+                       "the value's facts are broken, or were written under a contract of another shape");
     }
     return RR_OK;
 }
 
 /* ---- writing ---- */
 
-/* The values of a batch share their time: it is spelled once. */
-static void put_same_time(rr_buf *out, int64_t time_us)
+/* All values of a batch have the same time, so it is formatted once. */
+static void put_time(rr_buf *out, int64_t time_us)
 {
     static _Thread_local struct {
         int64_t time_us;
@@ -181,11 +220,11 @@ static void put_same_time(rr_buf *out, int64_t time_us)
     rr_buf_char(out, '"');
 }
 
-/* What is behind the readers' part but for the facts. */
+/* Everything after the part for readers, but the facts and the token. */
 static void put_provenance(rr_buf *out, const rr_unit *unit, int64_t now_us)
 {
     rr_buf_text(out, ",\"updated_at\":");
-    put_same_time(out, now_us);
+    put_time(out, now_us);
     if (unit->stream.len != 0) {
         rr_buf_text(out, ",\"stream\":");
         rr_buf_json(out, unit->stream);

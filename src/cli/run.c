@@ -126,10 +126,12 @@ static void say_totals(const rr_service_totals *totals)
     for (int k = 0; k < RR_VERDICT_COUNT; k++) {
         rr_buf_format(&text, " %s %llu", rr_verdict_word((rr_verdict)k), (unsigned long long)totals->verdicts[k]);
     }
-    rr_buf_format(&text, "; swaps won %llu, lost %llu, unknown %llu, failed %llu; our own disorder %llu; outages %llu",
+    rr_buf_format(&text, "; swaps won %llu, lost %llu, mispredicted %llu, unknown %llu, failed %llu",
                   (unsigned long long)totals->batch.won, (unsigned long long)totals->batch.lost,
-                  (unsigned long long)totals->batch.unknown, (unsigned long long)totals->batch.failed,
-                  (unsigned long long)totals->batch.disorder, (unsigned long long)totals->outages);
+                  (unsigned long long)totals->batch.mispredicted, (unsigned long long)totals->batch.unknown,
+                  (unsigned long long)totals->batch.failed);
+    rr_buf_format(&text, "; reordered %llu; outages %llu", (unsigned long long)totals->batch.reordered,
+                  (unsigned long long)totals->outages);
     rr_log(RR_LOG_INFO, "%.*s", (int)text.len, text.data == NULL ? "" : text.data);
     rr_buf_fini(&text);
 }

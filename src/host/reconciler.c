@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <time.h>
 
-#include "admit.h"
 #include "contract_yaml.h"
+#include "intake.h"
 #include "key.h"
 
 extern const rr_store_ops rr_store_memory_ops, rr_store_redis_ops;
@@ -18,10 +18,8 @@ struct rr_reconciler {
     rr_store *store;
     rr_batch *batch;
     char *prefix;
-    rr_arena arena;
-    rr_item *items;
-    rr_record *records;
-    size_t room;
+    rr_intake intake;
+    rr_arena loaded; /* the value of rr_reconciler_get: the texts of answers live longer than it */
 };
 
 static int64_t now_us(void)
@@ -86,8 +84,8 @@ rr_status rr_reconciler_open(const rr_reconciler_options *options, rr_reconciler
     if (r == NULL) {
         return no_memory(error);
     }
-    rr_arena_init(&r->arena, 0);
-    status = read_contract(r, options, error);
+    rr_arena_init(&r->loaded, 0);
+    status = rr_intake_init(&r->intake, 1) ? read_contract(r, options, error) : no_memory(error);
     if (status == RR_OK) {
         status = open_store(r, options, error);
     }
@@ -109,24 +107,10 @@ void rr_reconciler_close(rr_reconciler *r)
         r->ops->close(r->store);
     }
     rr_contracts_fini(&r->contracts);
-    rr_arena_fini(&r->arena);
+    rr_intake_fini(&r->intake);
+    rr_arena_fini(&r->loaded);
     free(r->prefix);
-    free(r->items);
-    free(r->records);
     free(r);
-}
-
-static bool make_room(rr_reconciler *r, size_t count)
-{
-    if (r->room >= count) {
-        return true;
-    }
-    free(r->items);
-    free(r->records);
-    r->items = calloc(count, sizeof *r->items);
-    r->records = calloc(count, sizeof *r->records);
-    r->room = r->items == NULL || r->records == NULL ? 0 : count;
-    return r->room != 0;
 }
 
 static rr_status admit_all(rr_reconciler *r, const rr_input *inputs, size_t count, rr_error *error)
@@ -136,8 +120,7 @@ static rr_status admit_all(rr_reconciler *r, const rr_input *inputs, size_t coun
                                 .stream_sequence = inputs[k].sequence,
                                 .stored_at_us = inputs[k].stored_at_us};
 
-        if (!rr_admit_payload(r->contract, inputs[k].stream, &delivery, now_us(), &r->arena, &r->items[k],
-                              &r->records[k])) {
+        if (rr_intake_add_routed(&r->intake, r->contract, inputs[k].stream, &delivery, now_us()) == NULL) {
             return no_memory(error);
         }
     }
@@ -158,19 +141,19 @@ rr_status rr_reconciler_take(rr_reconciler *r, const rr_input *inputs, size_t co
 {
     rr_status status;
 
-    rr_arena_reset(&r->arena);
+    rr_intake_reset(&r->intake);
     if (count == 0) {
         return RR_OK;
     }
-    status = make_room(r, count) ? admit_all(r, inputs, count, error) : no_memory(error);
+    status = rr_intake_reserve(&r->intake, count) ? admit_all(r, inputs, count, error) : no_memory(error);
     if (status == RR_OK) {
-        status = rr_batch_begin(r->batch, r->items, count, error);
+        status = rr_batch_begin(r->batch, r->intake.items, count, error);
     }
     if (status == RR_OK) {
         status = rr_batch_step(r->batch, now_us(), error);
     }
     for (size_t k = 0; k < count && status == RR_OK; k++) {
-        answer(&r->items[k], &answers[k]);
+        answer(&r->intake.items[k], &answers[k]);
     }
     return status;
 }
@@ -182,10 +165,10 @@ rr_status rr_reconciler_get(rr_reconciler *r, rr_slice business_key, rr_slice me
     rr_buf key = {0};
     rr_status status;
 
-    rr_arena_reset(&r->arena);
+    rr_arena_reset(&r->loaded);
     rr_key_unit(&key, rr_slice_of(r->prefix), r->contract, business_key, metric_version, (rr_window){start_us, end_us});
     load.key = rr_buf_view(&key);
-    status = rr_buf_ok(&key) ? r->ops->load(r->store, &load, 1, &r->arena, error) : no_memory(error);
+    status = rr_buf_ok(&key) ? r->ops->load(r->store, &load, 1, &r->loaded, error) : no_memory(error);
     rr_buf_fini(&key);
     if (status == RR_OK && load.error.status != RR_OK) {
         *error = load.error;

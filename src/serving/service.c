@@ -183,14 +183,14 @@ static bool init(rr_service *service)
                               .list_open = !options->observe,
                               .expire = true,
                               .cache_slots = options->observe ? 0 : CACHE_SLOTS,
-                              .guess_from = options->guess_from,
+                              .predict_from = options->guess_from,
                               .send_from = options->send_from,
                               .forget = !options->observe,
-                              .complain = report_stuck,
+                              .report_stuck = report_stuck,
                               .context = service};
     rr_batch_options repair = batch;
 
-    repair.again = true;
+    repair.replayed = true;
     repair.cache_slots = 0; /* two caches of one store would not know of each other's writes */
     snprintf(service->process, sizeof service->process, "reconciler-%ld-%lld", (long)getpid(),
              (long long)env->now_us());

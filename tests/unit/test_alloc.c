@@ -1,5 +1,5 @@
 /* Every allocation fails once, and then it and all behind it: while records are decoded, batches decided, contracts and
- * configurations read, and the loop runs. Nothing crashes or leaks, and nothing is acknowledged whose effect, alert or
+ * configurations read, stores verified, and the loop runs. Nothing crashes or leaks, and nothing is acknowledged whose effect, alert or
  * dead letter is not stored. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <stdarg.h>
@@ -19,6 +19,7 @@
 #include "record_proto.h"
 #include "source_script.h"
 #include "store_memory.h"
+#include "verify.h"
 
 enum { LINES_MAX = 64, BATCH = 7, LONG = 300, ATTEMPTS_MAX = 100000, KEYS_MAX = 64 };
 
@@ -477,9 +478,17 @@ static void admit_all(batch_world *b)
     }
 }
 
+/* No value that was stored is broken, so none may be taken for broken where memory ran out. */
+static void assert_not_broken(void *context, const rr_error *error)
+{
+    (void)context;
+    assert_int_not_equal(error->status, RR_INPUT);
+}
+
 static rr_status decide(batch_world *b, size_t first, size_t count)
 {
-    rr_batch_options options = {.prefix = RR_SLICE("rr"), .log_decisions = true, .list_open = true};
+    rr_batch_options options = {
+        .prefix = RR_SLICE("rr"), .log_decisions = true, .list_open = true, .report_stuck = assert_not_broken};
     rr_batch *batch = rr_batch_new(&watched_ops, b->store, &options);
     rr_error error = {0};
     rr_status status = batch == NULL ? RR_MEMORY : rr_batch_begin(batch, b->items + first, count, &error);
@@ -558,6 +567,82 @@ static void a_batch_settles_nothing_that_is_not_stored(void **state)
     }
     free_snapshot(&wanted);
     rr_store_memory_ops.close(store);
+}
+
+/* ---- verify ---- */
+
+static uint64_t differences;
+
+static void count_difference(void *context, rr_verify_finding finding, rr_slice key, rr_slice expected, rr_slice found)
+{
+    (void)context;
+    (void)finding;
+    (void)key;
+    (void)expected;
+    (void)found;
+    differences++;
+}
+
+static int64_t stored_at(void)
+{
+    return script[0].stored_at_us;
+}
+
+/* The store holds what the streams say. Memory that runs out must not make a difference of that. */
+static bool verify_with_fault(size_t nth, bool all, const rr_contract *contract, rr_store *store, rr_source *source)
+{
+    const rr_bound_source bound = source_over(source);
+    const rr_verify_options options = {.contract = contract,
+                                       .store_ops = &rr_store_memory_ops,
+                                       .store = store,
+                                       .memory_ops = &rr_store_memory_ops,
+                                       .prefix = RR_SLICE("rr"),
+                                       .sources = &bound,
+                                       .source_count = 1,
+                                       .rounds = 1,
+                                       .now_us = stored_at,
+                                       .report = count_difference};
+    rr_verify_totals totals;
+    rr_error error = {0};
+    rr_status status;
+    bool reached;
+
+    differences = 0;
+    rr_allocations_begin(nth, all);
+    status = rr_verify_run(&options, &totals, &error);
+    reached = rr_allocations_end();
+    if (differences != 0 || (status != RR_OK && (nth == 0 || status != RR_MEMORY))) {
+        fail_msg("allocation %zu: %s %s, %llu differences", nth, rr_status_name(status), error.text,
+                 (unsigned long long)differences);
+    }
+    assert_true(status != RR_OK || totals.equal != 0);
+    assert_int_equal(rr_allocations_live(), 0);
+    return reached;
+}
+
+static void verify_finds_no_difference_for_want_of_memory(void **state)
+{
+    static batch_world b;
+    rr_source *source = rr_source_script_new(script, LINES, NULL, NULL);
+
+    (void)state;
+    assert_non_null(source);
+    open_store(&b.store);
+    admit_all(&b);
+    assert_int_equal(decide(&b, 0, LINES), RR_OK);
+    for (size_t k = 0; k < contracts.count; k++) {
+        for (int all = 0; all < 2; all++) {
+            size_t nth = 0;
+
+            while (nth == 0 || verify_with_fault(nth, all, &contracts.items[k], b.store, source)) {
+                assert_true(++nth < ATTEMPTS_MAX);
+            }
+            assert_true(nth > 10);
+        }
+    }
+    rr_arena_fini(&b.arena);
+    rr_store_memory_ops.close(b.store);
+    rr_source_script_ops.close(source);
 }
 
 /* ---- decoding and encoding ---- */
@@ -728,6 +813,7 @@ int main(void)
         cmocka_unit_test(contracts_are_read_whole_or_not_at_all),
         cmocka_unit_test(a_configuration_is_read_whole_or_not_at_all),
         cmocka_unit_test(a_batch_settles_nothing_that_is_not_stored),
+        cmocka_unit_test(verify_finds_no_difference_for_want_of_memory),
         cmocka_unit_test(the_loop_acknowledges_nothing_that_is_not_stored),
     };
 

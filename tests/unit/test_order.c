@@ -622,8 +622,8 @@ static void each_stale_record_is_told(void **state)
     rr_store_memory_ops.close(store);
 }
 
-/* The same, taken in the other order: it is our own disorder. */
-static void our_own_disorder_is_not_told(void **state)
+/* The same, taken in the other order: the reconciler reordered it, and the producer did not. */
+static void our_own_reordering_raises_no_alert(void **state)
 {
     static const bool apart[] = {false, true};
 
@@ -684,15 +684,15 @@ static rr_batch_counts decide(rr_slice stream, size_t count, size_t *alerts)
     return counts;
 }
 
-/* That a sequence is below another says nothing where they are of two streams. */
-static void disorder_is_of_one_stream(void **state)
+/* Sequences of two streams cannot be compared. */
+static void reordering_is_of_one_stream(void **state)
 {
     size_t alerts;
 
     (void)state;
-    assert_int_equal(decide(RR_SLICE("A"), 2, &alerts).disorder, 1);
+    assert_int_equal(decide(RR_SLICE("A"), 2, &alerts).reordered, 1);
     assert_int_equal(alerts, 0);
-    assert_int_equal(decide(RR_SLICE("B"), 2, &alerts).disorder, 0);
+    assert_int_equal(decide(RR_SLICE("B"), 2, &alerts).reordered, 0);
     assert_int_equal(alerts, 1);
 }
 
@@ -969,8 +969,8 @@ int main(void)
         cmocka_unit_test(what_is_held_already_is_confirmed_too),
         cmocka_unit_test(what_is_looked_up_behind_a_swap_is_confirmed_too),
         cmocka_unit_test(each_stale_record_is_told),
-        cmocka_unit_test(our_own_disorder_is_not_told),
-        cmocka_unit_test(disorder_is_of_one_stream),
+        cmocka_unit_test(our_own_reordering_raises_no_alert),
+        cmocka_unit_test(reordering_is_of_one_stream),
         cmocka_unit_test(decisions_of_one_batch_are_bounded_and_counted),
         cmocka_unit_test(the_id_of_an_alert_is_its_records_alone),
         cmocka_unit_test(a_refused_record_has_its_dead_letter_first),

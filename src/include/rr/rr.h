@@ -68,8 +68,8 @@ void rr_reconciler_close(rr_reconciler *reconciler);
 rr_status rr_reconciler_take(rr_reconciler *reconciler, const rr_input *inputs, size_t count, rr_answer *answers,
                              rr_error *error);
 
-/* What readers see of a cell: its JSON as in the store, in *json until the next rr_reconciler_take, rr_reconciler_get or rr_reconciler_close; empty if
- * there is no such cell. start_us and end_us are not looked at under a global window. */
+/* What readers see of a cell: its JSON as in the store, in *json until the next rr_reconciler_get or
+ * rr_reconciler_close; empty if there is no such cell. start_us and end_us are not looked at under a global window. */
 rr_status rr_reconciler_get(rr_reconciler *reconciler, rr_slice business_key, rr_slice metric_version, int64_t start_us,
                             int64_t end_us, rr_slice *json, rr_error *error);
 
