@@ -483,7 +483,7 @@ rr_status rr_config_load(const char *path, rr_config *config, rr_problems *probl
         return RR_MEMORY;
     }
     if (rr_yaml_slurp(path, RR_YAML_BYTES_MAX, &config->arena, &text, &error) != RR_OK) {
-        rr_problems_error(problems, (rr_place){path, 0, 0}, "%s", error.text + strlen(path) + 2);
+        rr_problems_error(problems, (rr_place){path, 0, 0}, "%s", error.text);
         return error.status == RR_INPUT ? RR_CONFIG : error.status;
     }
     return read_text(&reading, text, config);

@@ -476,7 +476,7 @@ rr_status rr_contracts_load(const char *path, rr_contract_list *out, rr_problems
         return RR_MEMORY;
     }
     if (rr_yaml_slurp(path, RR_YAML_BYTES_MAX, &out->arena, &text, &error) != RR_OK) {
-        rr_problems_error(problems, (rr_place){path, 0, 0}, "%s", error.text + strlen(path) + 2);
+        rr_problems_error(problems, (rr_place){path, 0, 0}, "%s", error.text);
         return error.status;
     }
     return read_text(&reading, text, out);

@@ -36,7 +36,7 @@ typedef struct rr_problems {
 
 void rr_problems_fini(rr_problems *problems);
 
-/* Control characters in the text are written as \xNN. */
+/* The text is kept as it may be shown (printable.h). */
 void rr_problems_error(rr_problems *problems, rr_place place, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 void rr_problems_warn(rr_problems *problems, rr_place place, const char *format, ...)
@@ -45,7 +45,7 @@ void rr_problems_warn(rr_problems *problems, rr_place place, const char *format,
 /* By file (in the order they were first met), line and column. */
 void rr_problems_sort(rr_problems *problems);
 
-/* "file:line:column: error: text", a line each. */
+/* "file:line:column: error: text", a line each, in printable text. */
 void rr_problems_print(const rr_problems *problems, rr_buf *buf);
 
 /* A JSON array of {"file","line","column","severity","text"}; line and column are null where there is none. */

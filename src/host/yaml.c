@@ -270,16 +270,16 @@ rr_status rr_yaml_slurp(const char *path, size_t most, rr_arena *arena, rr_slice
     int file;
 
     if (bytes == NULL) {
-        return rr_fail(error, RR_MEMORY, "%s: memory ran out", path);
+        return rr_fail(error, RR_MEMORY, "memory ran out");
     }
     /* Not blocking, or a fifo without a writer would hold us at open. */
     file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     if (file < 0) {
-        return rr_fail(error, RR_IO, "%s: cannot be opened: %s", path, strerror(errno));
+        return rr_fail(error, RR_IO, "cannot be opened: %s", strerror(errno));
     }
     if (fstat(file, &info) == 0 && !S_ISREG(info.st_mode) && !S_ISFIFO(info.st_mode)) {
         close(file);
-        return rr_fail(error, RR_IO, "%s: is not a file", path);
+        return rr_fail(error, RR_IO, "is not a file");
     }
     fcntl(file, F_SETFL, 0);
     while (len <= most && got > 0) {
@@ -292,10 +292,10 @@ rr_status rr_yaml_slurp(const char *path, size_t most, rr_arena *arena, rr_slice
     }
     close(file);
     if (got < 0) {
-        return rr_fail(error, RR_IO, "%s: cannot be read: %s", path, strerror(errno));
+        return rr_fail(error, RR_IO, "cannot be read: %s", strerror(errno));
     }
     if (len > most) {
-        return rr_fail(error, RR_INPUT, "%s: larger than %zu bytes", path, most);
+        return rr_fail(error, RR_INPUT, "larger than %zu bytes", most);
     }
     bytes[len] = '\0';
     *text = (rr_slice){bytes, len};
@@ -351,8 +351,8 @@ static bool put_file(const rr_reading *reading, const rr_yaml_node *node, rr_sli
         return false;
     }
     if (rr_yaml_slurp(path, RR_YAML_FILE_MAX, reading->arena, &text, &error) != RR_OK) {
-        rr_problems_error(reading->problems, rr_yaml_place(reading, node), "${file:%.*s}: %s", RR_SHOW(name),
-                          error.text);
+        rr_problems_error(reading->problems, rr_yaml_place(reading, node), "${file:%.*s}: %.400s: %s", RR_SHOW(name),
+                          path, error.text);
         return false;
     }
     if (text.len != 0 && text.data[text.len - 1] == '\n') {

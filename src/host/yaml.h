@@ -54,7 +54,8 @@ typedef struct rr_reading {
 /* The tree of a text, or NULL if it cannot be read as YAML at all. Anything wrong is in the problems. */
 rr_yaml_node *rr_yaml_parse(const rr_reading *reading, rr_slice text);
 
-/* A whole file in the arena, at most `most` bytes, with a NUL behind it. IO: cannot be read; INPUT: larger. */
+/* A whole file in the arena, at most `most` bytes, with a NUL behind it. IO: cannot be read; INPUT: larger. The
+ * error's text does not repeat the path. */
 rr_status rr_yaml_slurp(const char *path, size_t most, rr_arena *arena, rr_slice *text, rr_error *error);
 
 /* path as seen from the folder of the file that is being read. In the arena; NULL: memory ran out. */
