@@ -263,5 +263,6 @@ const rr_command rr_command_apply = {
     .details = "Prints one JSON line a record, then, with --cells, one a cell.\n"
                "A line {\"clock\":\"2026-01-01T10:03:01Z\"} sets the time at which the records after it arrive;\n"
                "before the first one there is no clock, and nothing is too early or too late.\n",
+    .ends = RR_CLI_ENDS_SERVERS,
     .run = run,
 };

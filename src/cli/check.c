@@ -3,6 +3,7 @@
 #include "cli.h"
 
 #include "config.h"
+#include "printable.h"
 
 typedef struct checked {
     const char *path;
@@ -14,7 +15,7 @@ typedef struct checked {
 static void print_json(const checked *what, const rr_problems *problems, rr_buf *out)
 {
     rr_buf_text(out, "{\"file\":");
-    rr_buf_json(out, rr_slice_of(what->path));
+    rr_buf_json_printable(out, rr_slice_of(what->path));
     rr_buf_format(out, ",\"ok\":%s,\"contracts\":%zu,\"sources\":%zu,\"errors\":%zu,\"warnings\":%zu,\"problems\":",
                   what->status == RR_OK ? "true" : "false", what->contracts, what->sources, problems->errors,
                   problems->warnings);
@@ -31,7 +32,8 @@ static void print_text(const checked *what, const rr_problems *problems, rr_buf 
 {
     rr_problems_print(problems, out);
     if (what->status == RR_OK) {
-        rr_buf_format(out, "%s: ok", what->path);
+        rr_buf_printable(out, rr_slice_of(what->path));
+        rr_buf_text(out, ": ok");
         print_count(out, what->contracts, "contract");
         if (what->is_config) {
             print_count(out, what->sources, "source");
@@ -94,5 +96,6 @@ const rr_command rr_command_check = {
     .summary = "say everything that is wrong with a configuration, without any network",
     .options = options,
     .details = "Each problem is a line: file:line:column: error|warning: text. Warnings alone are no failure.\n",
+    .ends = RR_CLI_ENDS(INPUT) | RR_CLI_ENDS(CONFIG),
     .run = run,
 };

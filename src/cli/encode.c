@@ -87,5 +87,6 @@ const rr_command rr_command_encode = {
     .options = options,
     .details = "The output is what `apply --input protobuf` reads. A line that is no record becomes a message that\n"
                "cannot be decoded, so that both files get the same verdicts.\n",
+    .ends = RR_CLI_ENDS(INPUT),
     .run = run,
 };

@@ -79,5 +79,6 @@ const rr_command rr_command_get = {
     .options = options,
     .details = "One JSON line a cell, as `apply --cells` prints. Applications need none of this: they GET the key\n"
                "from Redis (see the README).\n",
+    .ends = RR_CLI_ENDS_SERVERS,
     .run = run,
 };

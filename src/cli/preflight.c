@@ -95,5 +95,6 @@ const rr_command rr_command_preflight = {
                "what the crash of each part can lose and who brings it back. Nothing is changed but that the\n"
                "functions are loaded into Redis. Exit code 78 if something is refused; else 69 if a server\n"
                "could not be looked at.\n",
+    .ends = RR_CLI_ENDS_SERVERS,
     .run = run,
 };

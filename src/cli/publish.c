@@ -167,5 +167,6 @@ const rr_command rr_command_publish = {
     .options = options,
     .details = "Each record is stored by the stream before the command ends. Clock lines are skipped: in a queue\n"
                "the time of arrival is the clock.\n",
+    .ends = RR_CLI_ENDS_SERVERS,
     .run = run,
 };

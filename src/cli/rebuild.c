@@ -9,6 +9,7 @@
 
 #include "opened.h"
 #include "ports.h"
+#include "printable.h"
 
 static int64_t now_us(void)
 {
@@ -43,9 +44,9 @@ static void print_totals(const rr_args *args, const rr_rebuild_totals *t)
     rr_buf line = {0};
 
     rr_buf_text(&line, "{\"before\":");
-    rr_buf_json(&line, rr_slice_of(t->before));
+    rr_buf_json_printable(&line, rr_slice_of(t->before));
     rr_buf_text(&line, ",\"after\":");
-    rr_buf_json(&line, rr_slice_of(t->after));
+    rr_buf_json_printable(&line, rr_slice_of(t->after));
     rr_buf_format(&line,
                   ",\"switched\":%s,\"records\":%" PRIu64 ",\"refused\":%" PRIu64 ",\"cells\":%" PRIu64
                   ",\"different\":%" PRIu64 ",\"not_verifiable\":%" PRIu64 ",\"removed\":%" PRIu64 ",\"dry_run\":%s}\n",
@@ -137,5 +138,7 @@ const rr_command rr_command_rebuild = {
                "<prefix>:generation, and removes the old results. The daemon may run all the time, and goes "
                "on with the\n"
                "new ones by itself. Cut short at any moment it does no harm; run it again.\n",
+    .ends = RR_CLI_ENDS_SERVERS,
+    .differences = "differences found: the results that were made are not those of a second reading",
     .run = run,
 };

@@ -219,5 +219,6 @@ const rr_command rr_command_run = {
     .options = options,
     .details = "SIGTERM or SIGINT: what is under way is finished, and it leaves with 0.\n"
                "Where a server is away it waits and goes on by itself.\n",
+    .ends = RR_CLI_ENDS_SERVERS,
     .run = run,
 };

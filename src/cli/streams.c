@@ -5,6 +5,7 @@
 #include "dead_letter.h"
 #include "opened.h"
 #include "ports.h"
+#include "printable.h"
 
 enum { SUBJECTS_MAX = 64, SUBJECT_MAX = 512, NAME_MAX_LEN = 255 };
 
@@ -30,13 +31,13 @@ static void print(const needed *stream, const char *state)
     rr_buf line = {0};
 
     rr_buf_text(&line, "{\"source\":");
-    rr_buf_json(&line, rr_slice_of(stream->source->name));
+    rr_buf_json_printable(&line, rr_slice_of(stream->source->name));
     rr_buf_format(&line, ",\"keeps\":\"%s\",\"stream\":", stream->role);
-    rr_buf_json(&line, rr_slice_of(stream->name));
+    rr_buf_json_printable(&line, rr_slice_of(stream->name));
     rr_buf_text(&line, ",\"subjects\":[");
     for (size_t k = 0; k < stream->subject_count; k++) {
         rr_buf_text(&line, k == 0 ? "" : ",");
-        rr_buf_json(&line, rr_slice_of(stream->subjects[k]));
+        rr_buf_json_printable(&line, rr_slice_of(stream->subjects[k]));
     }
     rr_buf_format(&line, "],\"state\":\"%s\"}\n", state);
     rr_cli_out(rr_buf_view(&line));
@@ -170,5 +171,7 @@ const rr_command rr_command_streams = {
                "files, without\n"
                "any limit, on one server; one that is there is never changed. For replicas and limits make "
                "it by hand.\n",
+    .ends = RR_CLI_ENDS_SERVERS,
+    .differences = "differences found: a stream is missing",
     .run = run,
 };

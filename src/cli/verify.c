@@ -146,5 +146,7 @@ const rr_command rr_command_verify = {
         "for each cell that differs. Exit 1 if any does. Cells that the streams do not cover whole are not judged.\n"
         "On a live stream a difference is looked at again after reading on; what is still under way then is not\n"
         "judged either.\n",
+    .ends = RR_CLI_ENDS_SERVERS,
+    .differences = "differences found: the store does not hold what the streams say",
     .run = run,
 };
