@@ -2,7 +2,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli.h"
 
-#include "config.h"
+#include "plugins.h"
 #include "printable.h"
 
 typedef struct checked {
@@ -48,6 +48,9 @@ static checked check_config(const char *path, rr_problems *problems)
     rr_config config;
 
     what.status = rr_config_load(path, &config, problems);
+    if (rr_plugins_check(&config, problems) != RR_OK && what.status == RR_OK) {
+        what.status = RR_CONFIG;
+    }
     what.contracts = config.contracts.count;
     what.sources = config.source_count;
     rr_config_fini(&config);
@@ -95,7 +98,8 @@ const rr_command rr_command_check = {
     .name = "check",
     .summary = "say everything that is wrong with a configuration, without any network",
     .options = options,
-    .details = "Each problem is a line: file:line:column: error|warning: text. Warnings alone are no failure.\n",
+    .details = "Prints one line a problem: file:line:column: error|warning: text. Warnings alone are no failure.\n"
+               "The plugins that the configuration names are loaded, and asked for the schemes that it uses.\n",
     .ends = RR_CLI_ENDS(INPUT) | RR_CLI_ENDS(CONFIG),
     .run = run,
 };

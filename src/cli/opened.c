@@ -7,6 +7,7 @@
 
 #include "contract_note.h"
 #include "decision.h"
+#include "plugins.h"
 #include "ports.h"
 
 static const rr_contract *route(const void *context, rr_slice subject)
@@ -53,7 +54,9 @@ rr_status rr_opened_read(rr_opened *opened, const rr_args *args, rr_error *error
 
     *opened = (rr_opened){0};
     status = rr_config_load(rr_args_value(args, "config"), &opened->config, &problems);
-    rr_problems_sort(&problems);
+    if (rr_plugins_check(&opened->config, &problems) != RR_OK && status == RR_OK) {
+        status = RR_CONFIG;
+    }
     rr_problems_print(&problems, &text);
     if (text.len != 0) {
         fwrite(text.data, 1, text.len, stderr);
@@ -67,9 +70,6 @@ rr_status rr_opened_read(rr_opened *opened, const rr_args *args, rr_error *error
     }
     rr_buf_fini(&text);
     rr_problems_fini(&problems);
-    for (size_t k = 0; status == RR_OK && k < opened->config.plugin_count; k++) {
-        status = rr_ports_load(opened->config.plugins[k], error);
-    }
     if (status != RR_OK) {
         return status;
     }

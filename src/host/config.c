@@ -2,6 +2,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "config_check.h"
 
+#include <stdio.h>
+
 #include "time.h"
 
 enum { CONFIG_ARENA_CAP = 64 * 1024 * 1024, LIST_MAX = 1000, REPLICAS_MAX = 16, DAY_MS = 86400000, DAY_S = 86400 };
@@ -193,7 +195,6 @@ static void check_source(const rr_reading *reading, const rr_yaml_node *node, co
                           source->options.credentials_file, source->options.nkey_seed_file};
 
     rr_check_auth(reading, node, &auth);
-    rr_check_nats_url(reading, rr_yaml_get(node, "url"), source->options.url);
     rr_check_durable(reading, rr_yaml_get(node, "stream"), "stream", source->options.stream);
     rr_check_durable(reading, rr_yaml_get(node, "consumer"), "consumer", source->options.consumer);
     rr_check_subject(reading, rr_yaml_get(node, "filter"), "filter", source->options.filter, true);
@@ -223,7 +224,10 @@ static void read_sources(const rr_reading *reading, const rr_yaml_node *node, vo
     }
     for (const rr_yaml_node *item = node->first; item != NULL; item = item->next) {
         if (rr_options_read(reading, source_options, "a source", item, &sources[count], NULL)) {
-            sources[count].place = rr_yaml_place(reading, item);
+            sources[count].place = sources[count].url_place = rr_yaml_place(reading, item);
+            if (rr_yaml_get(item, "url") != NULL) {
+                sources[count].url_place = rr_yaml_place(reading, rr_yaml_get(item, "url"));
+            }
             check_source(reading, item, &sources[count]);
             count++;
         }
@@ -277,59 +281,56 @@ static const rr_option nats_channel_options[] = {
 
 #undef AT
 
-static void read_nats_channel(const rr_reading *reading, const rr_yaml_node *node, rr_channel_options *options)
+static bool is_kind(const rr_channel_config *channel, const char *kind)
 {
+    return strcmp(channel->kind, kind) == 0;
+}
+
+static void read_channel_options(const rr_reading *reading, const rr_yaml_node *node, rr_channel_config *channel)
+{
+    rr_channel_options *options = &channel->options;
+    char what[80];
     rr_auth auth;
 
-    if (!rr_options_read(reading, nats_channel_options, "an alert channel of kind nats", node, options, NULL)) {
+    snprintf(what, sizeof what, "an alert channel of kind %.40s", channel->kind);
+    if (!rr_options_read(reading, nats_channel_options, what, node, options, NULL)) {
         return;
     }
     auth =
         (rr_auth){options->user, options->password, options->token, options->credentials_file, options->nkey_seed_file};
     rr_check_auth(reading, node, &auth);
-    rr_check_nats_url(reading, rr_yaml_get(node, "url"), options->url);
+    if (is_kind(channel, "nats")) {
+        rr_check_nats_url(reading, rr_yaml_get(node, "url"), options->url);
+    }
     rr_check_subject(reading, rr_yaml_get(node, "prefix"), "prefix", options->prefix, false);
 }
 
-static void unknown_channel(const rr_reading *reading, const rr_yaml_node *node, rr_slice kind)
-{
-    char hint[RR_HINT_MAX];
-    rr_nearest nearest;
-
-    rr_nearest_init(&nearest, kind);
-    rr_nearest_try(&nearest, RR_SLICE("log"));
-    rr_nearest_try(&nearest, RR_SLICE("nats"));
-    rr_problems_error(reading->problems, rr_yaml_place(reading, node),
-                      "unknown alert channel '%.*s': log, or {nats: {url: ...}}%s", RR_SHOW(kind),
-                      rr_nearest_hint(&nearest, "", hint));
-}
-
-/* `log`, or a mapping with the kind as its only key. */
+/* `log`, or a mapping with the kind as its only key. Whether there is such a kind is checked when all is read. */
 static bool read_channel(const rr_reading *reading, const rr_yaml_node *node, rr_channel_config *channel)
 {
-    if (node->kind == RR_YAML_SCALAR) {
-        if (rr_slice_equal(node->text, RR_SLICE("log"))) {
-            channel->kind = "log";
-            return true;
-        }
-        if (rr_slice_equal(node->text, RR_SLICE("nats"))) {
-            rr_problems_error(reading->problems, rr_yaml_place(reading, node),
-                              "an alert channel of kind nats needs a url: {nats: {url: nats://HOST:PORT}}");
-        } else {
-            unknown_channel(reading, node, node->raw);
-        }
+    const rr_yaml_node *kind = node->kind == RR_YAML_MAP && node->count == 1 ? node->first->key : node;
+
+    if (node->broken) {
         return false;
     }
-    if (node->kind != RR_YAML_MAP || node->count != 1) {
+    if (kind->kind != RR_YAML_SCALAR || rr_yaml_is_null(kind) || kind->text.len == 0) {
         rr_option_expect(reading, node, "alerts", "a list of log and {nats: {url: ...}}, one key each");
         return false;
     }
-    if (!rr_slice_equal(node->first->key->raw, RR_SLICE("nats"))) {
-        unknown_channel(reading, node->first->key, node->first->key->raw);
+    if (!rr_slice_equal(kind->text, kind->raw) && !rr_slice_equal(kind->text, RR_SLICE("log"))) {
+        rr_option_expect(reading, kind, "alerts", "a list of log and {nats: {url: ...}}"); /* It shows no secret. */
         return false;
     }
-    channel->kind = "nats";
-    read_nats_channel(reading, node->first, &channel->options);
+    channel->kind = kind->text.data;
+    channel->place = rr_yaml_place(reading, kind);
+    if (kind == node && is_kind(channel, "nats")) {
+        rr_problems_error(reading->problems, channel->place,
+                          "an alert channel of kind nats needs a url: {nats: {url: nats://HOST:PORT}}");
+    } else if (kind != node && is_kind(channel, "log")) {
+        rr_problems_error(reading->problems, channel->place, "an alert channel of kind log has no options: write log");
+    } else if (kind != node) {
+        read_channel_options(reading, node->first, channel);
+    }
     return true;
 }
 
@@ -356,23 +357,23 @@ static void read_alerts(const rr_reading *reading, const rr_yaml_node *node, voi
 static void read_plugins(const rr_reading *reading, const rr_yaml_node *node, void *target)
 {
     rr_config *config = target;
-    const char **paths;
+    rr_plugin_config *plugins;
     size_t count = 0;
     rr_slice path;
 
     if (!is_list(reading, node, "plugins", "a list of paths, or left out")) {
         return;
     }
-    paths = new_array(reading, node, sizeof *paths);
-    if (paths == NULL) {
+    plugins = new_array(reading, node, sizeof *plugins);
+    if (plugins == NULL) {
         return;
     }
     for (const rr_yaml_node *item = node->first; item != NULL; item = item->next) {
         if (rr_option_text(reading, item, "plugins", &path)) {
-            paths[count++] = rr_yaml_beside(reading, path);
+            plugins[count++] = (rr_plugin_config){rr_yaml_beside(reading, path), rr_yaml_place(reading, item)};
         }
     }
-    config->plugins = paths;
+    config->plugins = plugins;
     config->plugin_count = count;
 }
 

@@ -25,21 +25,25 @@ static bool begins(rr_slice text, const char *with)
 }
 
 /* The URL itself is not shown: it may hold a password. */
-void rr_check_nats_url(const rr_reading *reading, const rr_yaml_node *node, const char *url)
+static void check_nats_url(const rr_reading *reading, rr_place place, const char *url)
 {
-    if (node == NULL || url == NULL) {
-        return;
-    }
     for (const char *at = url; at != NULL;) {
         const char *comma = strchr(at, ',');
         rr_slice one = {at, comma == NULL ? strlen(at) : (size_t)(comma - at)};
 
         if (!begins(one, "nats://") && !begins(one, "tls://")) {
-            rr_problems_error(reading->problems, rr_yaml_place(reading, node),
+            rr_problems_error(reading->problems, place,
                               "'url': each part must begin with nats:// or tls://, then HOST:PORT");
             return;
         }
         at = comma == NULL ? NULL : comma + 1;
+    }
+}
+
+void rr_check_nats_url(const rr_reading *reading, const rr_yaml_node *node, const char *url)
+{
+    if (node != NULL && url != NULL) {
+        check_nats_url(reading, rr_yaml_place(reading, node), url);
     }
 }
 
@@ -135,6 +139,9 @@ static void check_store(const rr_reading *reading, const rr_yaml_node *root, rr_
     const rr_yaml_node *store = rr_yaml_get(root, "store"), *url = rr_yaml_get(store, "url");
     rr_slice text = rr_slice_of(config->store_url);
 
+    if (store != NULL) {
+        config->store_place = rr_yaml_place(reading, url == NULL ? store : url);
+    }
     if (rr_slice_equal(text, RR_SLICE("memory"))) {
         config->store_url = "memory:";
         return;
@@ -143,9 +150,35 @@ static void check_store(const rr_reading *reading, const rr_yaml_node *root, rr_
         rr_slice_equal(text, RR_SLICE("memory:")) || config->plugin_count != 0) {
         return;
     }
-    rr_problems_error(reading->problems, rr_yaml_place(reading, url == NULL ? store : url),
+    rr_problems_error(reading->problems, config->store_place,
                       "'store' must begin with redis:// or unix://, or be memory%s",
                       begins(text, "rediss://") ? "; TLS to Redis needs a tunnel, like stunnel" : "");
+}
+
+/* A source of another scheme is a plugin's. */
+static void check_source_url(const rr_reading *reading, const rr_config *config, const rr_source_config *source)
+{
+    rr_slice url = rr_slice_of(source->options.url);
+
+    if (source->options.url != NULL && (config->plugin_count == 0 || begins(url, "nats://") || begins(url, "tls://"))) {
+        check_nats_url(reading, source->url_place, source->options.url);
+    }
+}
+
+/* The same of an alert channel. */
+static void check_channel(const rr_reading *reading, const rr_config *config, const rr_channel_config *channel)
+{
+    char hint[RR_HINT_MAX];
+    rr_nearest nearest;
+
+    if (config->plugin_count != 0 || strcmp(channel->kind, "log") == 0 || strcmp(channel->kind, "nats") == 0) {
+        return;
+    }
+    rr_nearest_init(&nearest, rr_slice_of(channel->kind));
+    rr_nearest_try(&nearest, RR_SLICE("log"));
+    rr_nearest_try(&nearest, RR_SLICE("nats"));
+    rr_problems_error(reading->problems, channel->place, "unknown alert channel '%.80s': log, or {nats: {url: ...}}%s",
+                      channel->kind, rr_nearest_hint(&nearest, "", hint));
 }
 
 /* Braces would choose the slot of a cluster, and a percent sign is our own escape. */
@@ -251,7 +284,11 @@ void rr_config_check(const rr_reading *reading, const rr_yaml_node *root, rr_con
 {
     check_store(reading, root, config);
     check_prefix(reading, root, config->prefix);
+    for (size_t i = 0; i < config->channel_count; i++) {
+        check_channel(reading, config, &config->channels[i]);
+    }
     for (size_t i = 0; i < config->source_count; i++) {
+        check_source_url(reading, config, &config->sources[i]);
         check_routes(reading, &config->contracts, &config->sources[i]);
         for (size_t j = 0; j < i; j++) {
             check_two_sources(reading, &config->sources[j], &config->sources[i]);

@@ -1,7 +1,7 @@
 #!/bin/sh
 # The frame of the command line: help, exit codes, what goes to standard output and what to standard error.
 #
-#   test_cli.sh PROGRAM VERSION
+#   test_cli.sh PROGRAM VERSION PLUGINS      PLUGINS: the folder of the shared objects
 # SPDX-License-Identifier: Apache-2.0
 set -eu
 program=$1 version=$2
@@ -140,6 +140,47 @@ expect 65 err "1 lines are no records" encode nonsense.jsonl
 expect 0 err "1 lines are no records" encode --keep-going nonsense.jsonl
 expect 74 err "nosuch.jsonl: No such file" encode nosuch.jsonl
 
+# ---- plugins and schemes ----
+
+plugins=$3
+good_plugin=$plugins/rr_store_memory.so
+[ -e "$good_plugin" ] || { echo "$good_plugin is not built"; failed=1; }
+# with_plugin NAME STORE URL ALERTS: a configuration that loads a plugin, so that its schemes are not known beforehand.
+with_plugin() {
+    sed "s|^store:.*|store: $2|; s|nats://[^ ]*|$3|" good.yaml >"$1"
+    printf 'alerts: %s\nplugins: [%s]\n' "$4" "$good_plugin" >>"$1"
+}
+with_plugin plugin.yaml memory nats://127.0.0.1:1 "[log]"
+with_plugin store.yaml "'valkey://u:secret@h'" nats://127.0.0.1:1 "[log]"
+with_plugin source.yaml memory kafka://u:secret@h "[log]"
+with_plugin channel.yaml memory nats://127.0.0.1:1 "[log, mail]"
+with_plugin channel-map.yaml memory nats://127.0.0.1:1 "[{mail: {url: smtp://h}}]"
+with_plugin several.yaml "'valkey://h'" kafka://h "[mail]"
+sed 's|^plugins:.*|plugins: [no-such.so]|' plugin.yaml >missing.yaml
+echo "not an object" >text.so
+sed 's|^plugins:.*|plugins: [text.so]|' plugin.yaml >text.yaml
+cp "$good_plugin" beside.so
+sed 's|^plugins:.*|plugins: [beside.so]|' plugin.yaml >beside.yaml
+expect 0 out "plugin.yaml: ok" check -c plugin.yaml
+expect 0 out "beside.yaml: ok" check -c beside.yaml
+expect 78 out "store.yaml:1:8: error: no store has the scheme 'valkey': there are memory, redis, unix; " check -c store.yaml
+expect 78 out "source.yaml:4:10: error: no source has the scheme 'kafka': there are nats, tls; " check -c source.yaml
+expect 78 out "channel.yaml:13:15: error: no alert channel has the scheme 'mail': there are log, nats; " check -c channel.yaml
+expect 78 out "channel-map.yaml:13:11: error: no alert channel has the scheme 'mail'" check -c channel-map.yaml
+expect 78 out "missing.yaml:14:11: error: plugin no-such.so: it cannot be loaded: ./no-such.so: cannot open" check -c missing.yaml
+expect 78 out "text.yaml:14:11: error: plugin text.so: it cannot be loaded: " check -c text.yaml
+expect 78 out '"line":1,"column":8,"severity":"error","text":"no store has' check --json -c several.yaml
+expect 78 out "several.yaml:4:10: error: no source" check -c several.yaml
+expect 78 out "several.yaml:13:10: error: no alert channel" check -c several.yaml
+for file in store source channel missing text; do
+    expect 78 err "$file.yaml:" run -c $file.yaml
+done
+for file in store source; do
+    ! "$program" check -c $file.yaml | grep secret || { echo "check -c $file.yaml shows a password"; failed=1; }
+done
+expect 78 err "no store has the scheme 'valkey'" apply -c contract.yaml --store valkey://u:secret@h records.jsonl
+! grep secret err || { echo "apply shows a password"; failed=1; }
+
 # ---- what comes from outside is shown in printable text ----
 
 # expect_printable TEXT argument...: the output is UTF-8 without control characters, and TEXT is in it.
@@ -186,7 +227,7 @@ expect_printable "no contract named '$shown'" verify -c memory.yaml -n "$hostile
 expect_printable "no source named '$shown'" rewind -c memory.yaml -s "$hostile" --to-start
 expect_printable "$shown" publish -c memory.yaml -n "$hostile"
 expect_printable "--input is json or protobuf, not '$shown'" apply -c contract.yaml --input "$hostile"
-expect_printable "$shown" apply -c contract.yaml --store "$hostile"
+expect_printable "no store has the scheme of this URL" apply -c contract.yaml --store "$hostile:"
 expect_printable "$shown: No such file" apply -c contract.yaml "$hostile"
 expect_printable "$shown: No such file" encode "$hostile"
 # In files: keys and values as YAML escapes, and bytes of the environment.
