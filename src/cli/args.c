@@ -58,7 +58,7 @@ static const rr_cli_option *find_option(const rr_args *args, rr_slice name, bool
     return NULL;
 }
 
-/* One option at argv[*at]; its value is behind `=`, behind the letter, or in the next word. */
+/* Reads the option at argv[*at]. Its value follows `=`, or the letter, or is the next word. */
 static int take_option(rr_args *args, char **argv, int *at)
 {
     const char *word = argv[*at], *value = NULL, *equals = strchr(word, '=');
@@ -78,7 +78,7 @@ static int take_option(rr_args *args, char **argv, int *at)
         return unknown_option(args, name);
     }
     if (args->values[row_of(args, option->name)] != NULL) {
-        return rr_cli_usage(args, "--%s is there twice", option->name);
+        return rr_cli_usage(args, "--%s is given twice", option->name);
     }
     if (option->argument == NULL && value != NULL) {
         return rr_cli_usage(args, "--%s takes no value", option->name);
@@ -108,7 +108,7 @@ static int check_complete(const rr_args *args)
         return rr_cli_usage(args, "%s is missing", command->operands);
     }
     if (args->operand_count > command->operands_most) {
-        return rr_cli_usage(args, "'%s' is one too many", args->operands[command->operands_most]);
+        return rr_cli_usage(args, "'%s' is one operand too many", args->operands[command->operands_most]);
     }
     return RR_EXIT_DONE;
 }

@@ -1,4 +1,4 @@
-/* check: everything that is wrong with a configuration, or with a file of contracts, without any network. */
+/* `reconciler check`: finds the errors of a configuration, or of a file of contracts, without any network. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli.h"
 
@@ -77,7 +77,7 @@ static int run(const rr_args *args)
     checked what;
 
     if ((config == NULL) == (contract == NULL)) {
-        return rr_cli_usage(args, "either --config FILE or --contract FILE");
+        return rr_cli_usage(args, "give either --config FILE or --contract FILE");
     }
     what = config != NULL ? check_config(config, &problems) : check_contracts(contract, &problems);
     (rr_args_flag(args, "json") ? print_json : print_text)(&what, &problems, &out);
@@ -89,14 +89,14 @@ static int run(const rr_args *args)
 
 static const rr_cli_option options[] = {
     {.name = "config", .letter = 'c', .argument = "FILE", .help = "the configuration of `run`"},
-    {.name = "contract", .argument = "FILE", .help = "a file of contracts alone, instead"},
+    {.name = "contract", .argument = "FILE", .help = "instead of it, a file of contracts"},
     RR_CLI_JSON,
     RR_CLI_END,
 };
 
 const rr_command rr_command_check = {
     .name = "check",
-    .summary = "say everything that is wrong with a configuration, without any network",
+    .summary = "list all errors of a configuration, without any network",
     .options = options,
     .details = "Prints one line a problem: file:line:column: error|warning: text. Warnings alone are no failure.\n"
                "The plugins that the configuration names are loaded, and asked for the schemes that it uses.\n",

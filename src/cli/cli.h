@@ -16,7 +16,7 @@
 #include <rr/slice.h>
 
 enum {
-    RR_CLI_OPTIONS_MAX = 32, /* rows of a table */
+    RR_CLI_OPTIONS_MAX = 32, /* rows of a command's table */
     RR_EXIT_DONE = 0,
     RR_EXIT_DIFFERENCES = 1
 };
@@ -24,7 +24,7 @@ enum {
 typedef struct rr_cli_option {
     const char *name;     /* without the dashes */
     char letter;          /* 0: none */
-    const char *argument; /* what its value is called, "FILE"; NULL: a flag */
+    const char *argument; /* the name of its value, "FILE"; NULL: a flag */
     bool required;
     const char *help;
 } rr_cli_option;
@@ -34,7 +34,7 @@ typedef struct rr_cli_option {
         .name = NULL \
     }
 
-/* What every command may take beside its own. */
+/* The option of commands that can print JSON. */
 #define RR_CLI_JSON \
     { \
         .name = "json", .help = "print JSON" \
@@ -45,7 +45,7 @@ typedef struct rr_args rr_args;
 /* A set of statuses. */
 #define RR_CLI_ENDS(status) (1u << RR_##status)
 
-/* The statuses of every command: wrong options, standard output that cannot be written, trouble of our own. */
+/* The statuses of every command: wrong options, standard output that cannot be written, faults of the program. */
 #define RR_CLI_ENDS_ALWAYS \
     (RR_CLI_ENDS(OK) | RR_CLI_ENDS(USAGE) | RR_CLI_ENDS(INTERNAL) | RR_CLI_ENDS(MEMORY) | RR_CLI_ENDS(IO))
 
@@ -60,21 +60,21 @@ typedef struct rr_command {
     size_t operands_least, operands_most;
     const rr_cli_option *options; /* ended by RR_CLI_END; NULL: none */
     const char *details;          /* more for its --help, ended by a newline; NULL: nothing */
-    unsigned ends;                /* RR_CLI_ENDS of the statuses it can end with, beside RR_CLI_ENDS_ALWAYS */
-    const char *differences;      /* what exit code 1 says; NULL: it never ends with 1 */
+    unsigned ends;                /* RR_CLI_ENDS of the statuses that it can end with, beside RR_CLI_ENDS_ALWAYS */
+    const char *differences;      /* what exit code 1 means; NULL: the command never ends with 1 */
     int (*run)(const rr_args *args);
 } rr_command;
 
-/* The command line as the tables read it. Texts are argv's. */
+/* The command line, read by the tables. Its texts are those of argv. */
 struct rr_args {
     const rr_command *const *commands; /* all there are, ended by NULL */
     const rr_command *command;
-    const char *values[RR_CLI_OPTIONS_MAX]; /* by row; a flag that is there: "" */
+    const char *values[RR_CLI_OPTIONS_MAX]; /* by row; NULL: not given; a flag: "" */
     const char *const *operands;
     size_t operand_count;
 };
 
-/* A value, or NULL; a flag. The name must be in the table (asserted). */
+/* The value of an option, or NULL; whether a flag is given. The name must be in the table (asserted). */
 const char *rr_args_value(const rr_args *args, const char *name);
 bool rr_args_flag(const rr_args *args, const char *name);
 

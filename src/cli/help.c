@@ -1,4 +1,4 @@
-/* help: the program, a command, or the keys of the configuration files; all of it from tables. */
+/* `reconciler help`: prints the help of the program, of a command, or of the keys of the files. All comes from tables. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli.h"
 
@@ -6,7 +6,7 @@
 
 #include "config.h"
 
-/* One line an exit code: statuses that share one are joined. */
+/* Prints one line for each exit code. Statuses with the same code share its line. */
 static void print_exit_codes(unsigned ends, const char *differences)
 {
     int last = -1;
@@ -70,13 +70,13 @@ void rr_help_command(const rr_command *command)
 void rr_help_program(const rr_command *const *commands)
 {
     printf("Usage: reconciler <command> [options]\n\n"
-           "Keeps the one right value of every business key, window and metric version.\n\nCommands:\n");
+           "Keeps the one right value of each business key, window and metric version.\n\nCommands:\n");
     for (size_t i = 0; commands[i] != NULL; i++) {
         printf("  %-12s  %s\n", commands[i]->name, commands[i]->summary);
     }
     printf("\nOptions:\n  --help        print this\n  --version     print the version\n"
-           "\nreconciler <command> --help tells of one command, reconciler help config and\n"
-           "reconciler help contract of the files.\n");
+           "\n`reconciler <command> --help` describes one command, `reconciler help config` and\n"
+           "`reconciler help contract` the keys of the files.\n");
     print_exit_codes(~0u, "differences found");
 }
 
@@ -102,10 +102,10 @@ static int run(const rr_args *args)
         return RR_EXIT_DONE;
     }
     if (strcmp(topic, "config") == 0) {
-        return print_table(rr_config_options,
-                           "The configuration, in YAML. In any value ${env:NAME} is a variable of the "
-                           "environment,\n${file:PATH} the content of a file, and $${ the "
-                           "characters ${.\n\n");
+        return print_table(
+            rr_config_options,
+            "The configuration, in YAML. In any value, ${env:NAME} stands for a variable of the environment,\n"
+            "${file:PATH} for the content of a file, and $${ for the characters ${.\n\n");
     }
     if (strcmp(topic, "contract") == 0) {
         return print_table(rr_contract_options, "One item of the list below `contracts:`, in YAML.\n\n");
@@ -120,12 +120,12 @@ static int run(const rr_args *args)
         }
         rr_nearest_try(&nearest, rr_slice_of(args->commands[i]->name));
     }
-    return rr_cli_usage(args, "no help about '%.80s'%s", topic, rr_nearest_hint(&nearest, "", hint));
+    return rr_cli_usage(args, "there is no help about '%.80s'%s", topic, rr_nearest_hint(&nearest, "", hint));
 }
 
 const rr_command rr_command_help = {
     .name = "help",
-    .summary = "tell of a command, or of the keys of the configuration and of contracts",
+    .summary = "describe a command, or the keys of the configuration or of contracts",
     .operands = "[COMMAND|config|contract]",
     .operands_most = 1,
     .run = run,

@@ -7,7 +7,7 @@
 
 #include "problems.h"
 
-/* One row a command, in the order of the help. */
+/* All commands, in the order of the help. */
 static const rr_command *const commands[] = {
     &rr_command_apply,
     &rr_command_run,

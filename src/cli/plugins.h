@@ -1,4 +1,4 @@
-/* The plugins of a configuration: loaded, and asked for every scheme that it names. */
+/* Loads the plugins of a configuration, and checks that every scheme it names has a plugin. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #ifndef RR_PLUGINS_H
 #define RR_PLUGINS_H

@@ -1,4 +1,4 @@
-/* `reconciler preflight`: looks at the real servers before anything depends on them. */
+/* `reconciler preflight`: checks the settings of the servers before anything depends on them. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "preflight.h"
 
@@ -7,7 +7,7 @@
 #include "number.h"
 #include "opened.h"
 
-static int read_hope(const rr_args *args, const char *name, uint64_t *number)
+static int read_count(const rr_args *args, const char *name, uint64_t *number)
 {
     const char *text = rr_args_value(args, name);
 
@@ -33,7 +33,7 @@ static int exit_code(const rr_preflight *preflight)
     return RR_EXIT_DONE;
 }
 
-static int show(const rr_args *args, const rr_preflight *preflight)
+static int print_findings(const rr_args *args, const rr_preflight *preflight)
 {
     rr_buf text = {0};
     bool good;
@@ -49,7 +49,7 @@ static int show(const rr_args *args, const rr_preflight *preflight)
     return good ? exit_code(preflight) : rr_status_exit_code(RR_MEMORY);
 }
 
-static int look(const rr_args *args, const rr_config *config, const rr_preflight_hopes *hopes)
+static int run_preflight(const rr_args *args, const rr_config *config, const rr_preflight_hopes *hopes)
 {
     rr_preflight preflight;
     rr_error error = {0};
@@ -57,7 +57,7 @@ static int look(const rr_args *args, const rr_config *config, const rr_preflight
     int code;
 
     status = status == RR_OK ? rr_preflight_judge(&preflight, &error) : status;
-    code = status == RR_OK ? show(args, &preflight) : rr_cli_fail(args, &error);
+    code = status == RR_OK ? print_findings(args, &preflight) : rr_cli_fail(args, &error);
     rr_preflight_fini(&preflight);
     return code;
 }
@@ -67,29 +67,31 @@ static int run(const rr_args *args)
     rr_preflight_hopes hopes = {0};
     rr_error error = {0};
     rr_opened opened;
-    int code = read_hope(args, "expect-keys", &hopes.keys);
+    int code = read_count(args, "expect-keys", &hopes.keys);
 
-    code = code == RR_EXIT_DONE ? read_hope(args, "expect-identities", &hopes.identities) : code;
+    code = code == RR_EXIT_DONE ? read_count(args, "expect-identities", &hopes.identities) : code;
     if (code != RR_EXIT_DONE) {
         return code;
     }
-    code =
-        rr_opened_read(&opened, args, &error) == RR_OK ? look(args, &opened.config, &hopes) : rr_cli_fail(args, &error);
+    code = rr_opened_read(&opened, args, &error) == RR_OK ? run_preflight(args, &opened.config, &hopes)
+                                                          : rr_cli_fail(args, &error);
     rr_opened_close(&opened);
     return code;
 }
 
 static const rr_cli_option options[] = {
     {.name = "config", .letter = 'c', .argument = "FILE", .required = true, .help = "the configuration, in YAML"},
-    {.name = "expect-keys", .argument = "N", .help = "business keys of a contract, to estimate memory"},
-    {.name = "expect-identities", .argument = "N", .help = "deltas or contributors of one cell, for the same"},
+    {.name = "expect-keys", .argument = "N", .help = "business keys of each contract, to estimate the memory"},
+    {.name = "expect-identities",
+     .argument = "N",
+     .help = "deltas or contributors of one cell, to estimate the memory"},
     RR_CLI_JSON,
     RR_CLI_END,
 };
 
 const rr_command rr_command_preflight = {
     .name = "preflight",
-    .summary = "look whether the servers' settings keep what the configuration needs",
+    .summary = "check whether the settings of the servers keep what the configuration needs",
     .options = options,
     .details = "Prints a line a finding: refuse (run would not start), warning or note; then, in plain words,\n"
                "what the crash of each part can lose and who brings it back. Nothing is changed but that the\n"

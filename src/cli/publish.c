@@ -1,4 +1,4 @@
-/* `reconciler publish`: JSON lines to protobuf on a contract's subject, to try things, and to correct by hand. */
+/* `reconciler publish`: publishes JSON lines as protobuf on a contract's subject, for trials and corrections by hand. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "opened.h"
 
@@ -11,7 +11,7 @@ typedef struct publishing {
     const rr_args *args;
     rr_opened opened;
     const rr_contract *contract;
-    size_t source; /* which of the configuration's */
+    size_t source; /* index in the configuration */
     const char *subject;
     rr_records records;
     rr_arena arena;
@@ -146,7 +146,7 @@ static rr_status find_route(publishing *p, rr_error *error)
                            rr_args_value(p->args, "source"));
 }
 
-static rr_status send_page(publishing *p, rr_publication *page, size_t count, rr_error *error)
+static rr_status publish_page(publishing *p, rr_publication *page, size_t count, rr_error *error)
 {
     rr_bound_source *source = &p->opened.sources[p->source];
     rr_status status = count == 0 ? RR_OK : source->ops->publish(source->source, page, count, error);
@@ -163,7 +163,7 @@ static rr_status send_page(publishing *p, rr_publication *page, size_t count, rr
     return status;
 }
 
-static rr_status encode(publishing *p, const rr_record *record, rr_publication *to, rr_error *error)
+static rr_status encode_record(publishing *p, const rr_record *record, rr_publication *to, rr_error *error)
 {
     rr_buf message = {0};
 
@@ -192,7 +192,7 @@ static rr_status publish_all(publishing *p, rr_error *error)
             break;
         }
         if (decoded == RR_DECODED_MALFORMED || decoded == RR_DECODED_TOO_LARGE) {
-            status = send_page(p, page, count, error);
+            status = publish_page(p, page, count, error);
             return status != RR_OK
                        ? status
                        : rr_fail(error, RR_INPUT, "%s: line %llu: %.*s; the %llu records before it are published",
@@ -200,17 +200,17 @@ static rr_status publish_all(publishing *p, rr_error *error)
                                  (unsigned long long)p->published);
         }
         if (decoded == RR_DECODED_RECORD) {
-            status = encode(p, &record, &page[count++], error);
+            status = encode_record(p, &record, &page[count++], error);
         }
         if (status == RR_OK && count == BATCH) {
-            status = send_page(p, page, count, error);
+            status = publish_page(p, page, count, error);
             count = 0;
         }
         if (status != RR_OK) {
             return status;
         }
     }
-    return status == RR_OK ? send_page(p, page, count, error) : status;
+    return status == RR_OK ? publish_page(p, page, count, error) : status;
 }
 
 static int run(const rr_args *args)

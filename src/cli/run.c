@@ -38,9 +38,9 @@ static void log_line(rr_log_level level, const char *text)
     rr_log(level, "%s", text);
 }
 
-/* At the start a server may not be there yet: say so once, and try again until it is. */
-static rr_status patiently(rr_opened *opened, rr_status (*open)(rr_opened *, size_t, rr_error *), size_t which,
-                           rr_error *error)
+/* A server may start later than this program. Logs that once, and tries again until the server answers. */
+static rr_status open_or_wait(rr_opened *opened, rr_status (*open)(rr_opened *, size_t, rr_error *), size_t which,
+                              rr_error *error)
 {
     bool told = false;
 
@@ -83,16 +83,16 @@ static rr_status open_channels(rr_opened *opened, size_t which, rr_error *error)
     return rr_opened_channels(opened, error);
 }
 
-static void tell_finding(rr_preflight_severity severity, const char *text)
+static void log_finding(rr_preflight_severity severity, const char *text)
 {
     rr_log(severity == RR_PREFLIGHT_NOTE ? RR_LOG_DEBUG : RR_LOG_WARNING, "%s", text);
 }
 
-/* What would lose data stops the start; `reconciler preflight` tells the rest. */
+/* A refusal of the preflight stops the start. The other findings are logged. */
 static rr_status check_servers(rr_opened *opened, size_t which, rr_error *error)
 {
     (void)which;
-    return rr_preflight_check(&opened->config, tell_finding, error);
+    return rr_preflight_check(&opened->config, log_finding, error);
 }
 
 static rr_status open_all(rr_opened *opened, bool observe, rr_error *error)
@@ -102,17 +102,17 @@ static rr_status open_all(rr_opened *opened, bool observe, rr_error *error)
     if (observe) {
         opened->config.store_url = "memory:";
     }
-    status = patiently(opened, open_store, 0, error);
+    status = open_or_wait(opened, open_store, 0, error);
     if (status == RR_OK && !observe) {
-        status = patiently(opened, open_outbox_store, 0, error);
+        status = open_or_wait(opened, open_outbox_store, 0, error);
     }
     if (status == RR_OK && !observe) {
-        status = patiently(opened, open_channels, 0, error);
+        status = open_or_wait(opened, open_channels, 0, error);
     }
     for (size_t k = 0; k < opened->config.source_count && status == RR_OK; k++) {
-        status = patiently(opened, observe ? rr_opened_reader : rr_opened_source, k, error);
+        status = open_or_wait(opened, observe ? rr_opened_reader : rr_opened_source, k, error);
     }
-    return status == RR_OK && !observe ? patiently(opened, check_servers, 0, error) : status;
+    return status == RR_OK && !observe ? open_or_wait(opened, check_servers, 0, error) : status;
 }
 
 static void say_totals(const rr_service_totals *totals)
@@ -134,7 +134,7 @@ static void say_totals(const rr_service_totals *totals)
     rr_buf_fini(&text);
 }
 
-/* accept: contracts of another text are taken. moved: a rebuild has switched to another generation meanwhile. */
+/* accept: contracts whose text differs from the stored one are taken. *moved: a rebuild switched to another generation. */
 static rr_status serve(rr_opened *opened, const rr_args *args, bool accept, bool *moved, rr_error *error)
 {
     bool observe = rr_args_flag(args, "observe");
@@ -167,16 +167,18 @@ static rr_status serve(rr_opened *opened, const rr_args *args, bool accept, bool
     return status;
 }
 
-/* Goes on where a rebuild has switched readers to. It never accepts the contracts there: they are the newer ones. */
+/* When a rebuild has switched readers to a new generation, serves that one. --accept-contracts does not count there: the
+ * contracts that a rebuild stored are newer than these. */
 static rr_status serve_generations(rr_opened *opened, const rr_args *args, rr_error *error)
 {
     bool accept = rr_args_flag(args, "accept-contracts"), moved = false;
     rr_status status;
 
     do {
-        status = patiently(opened, ask_prefix, 0, error);
+        status = open_or_wait(opened, ask_prefix, 0, error);
         if (status == RR_OK && moved) {
-            rr_log(RR_LOG_INFO, "the results were rebuilt; going on with prefix %s", opened->prefix);
+            rr_log(RR_LOG_INFO, "a rebuild has switched to new results: going on with prefix %s",
+                   opened->prefix);
         }
         status = status == RR_OK           ? serve(opened, args, accept, &moved, error)
                  : atomic_load(&stop) != 0 ? RR_OK
@@ -199,7 +201,7 @@ static int run(const rr_args *args)
     if (status == RR_OK) {
         status = serve_generations(&opened, args, &error);
     } else if (atomic_load(&stop) != 0) {
-        status = RR_OK; /* told to leave while waiting for a server */
+        status = RR_OK; /* A signal came while it waited for a server. */
     }
     rr_opened_close(&opened);
     return status == RR_OK ? RR_EXIT_DONE : rr_cli_fail(args, &error);
@@ -207,18 +209,18 @@ static int run(const rr_args *args)
 
 static const rr_cli_option options[] = {
     {.name = "config", .letter = 'c', .argument = "FILE", .required = true, .help = "the configuration, in YAML"},
-    {.name = "accept-contracts", .help = "take contracts whose text differs from the stored ones"},
-    {.name = "observe", .help = "decide everything in memory; store and acknowledge nothing"},
-    {.name = "until-idle", .help = "leave when every record there is has been settled"},
+    {.name = "accept-contracts", .help = "take contracts whose text differs from the stored text"},
+    {.name = "observe", .help = "decide in memory; store nothing and acknowledge nothing"},
+    {.name = "until-idle", .help = "end when all records of the streams are settled"},
     RR_CLI_END,
 };
 
 const rr_command rr_command_run = {
     .name = "run",
-    .summary = "attach to the streams and keep the right value of every cell",
+    .summary = "read the streams and keep the right value of every cell",
     .options = options,
-    .details = "SIGTERM or SIGINT: what is under way is finished, and it leaves with 0.\n"
-               "Where a server is away it waits and goes on by itself.\n",
+    .details = "On SIGTERM or SIGINT it finishes the batches that it has begun, and ends with 0.\n"
+               "While a server cannot be reached it waits, and then goes on by itself.\n",
     .ends = RR_CLI_ENDS_SERVERS,
     .run = run,
 };

@@ -1,4 +1,4 @@
-/* rr_config: everything `reconciler run` is told, from one strict YAML file. */
+/* rr_config: the configuration of `reconciler run`, from one strict YAML file. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #ifndef RR_CONFIG_H
 #define RR_CONFIG_H
@@ -9,21 +9,21 @@
 #include <rr/source.h>
 #include <rr/store.h>
 
-/* Records whose subject matches go by that contract; the first that matches counts. */
+/* The contract of the records whose subject matches. The first route that matches counts. */
 typedef struct rr_route {
     const char *subject;      /* a pattern; ">": all */
     const char *contract;     /* its name */
-    const rr_contract *under; /* NULL only after an error */
+    const rr_contract *under; /* the contract of that name; NULL only after an error */
     rr_place place;
 } rr_route;
 
 typedef struct rr_source_config {
-    const char *name; /* of its checkpoint; unique */
+    const char *name; /* unique; names its checkpoint */
     rr_source_options options;
     const rr_route *routes; /* at least one */
     size_t route_count;
-    const char *dead_letters; /* subject prefix */
-    bool allow_loss;          /* run although something that is not stored safely could be lost */
+    const char *dead_letters; /* the first tokens of their subjects */
+    bool allow_loss;          /* `run` starts although the servers' settings can lose records */
     rr_place place, url_place;
 } rr_source_config;
 

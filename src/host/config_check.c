@@ -1,4 +1,4 @@
-/* Checks over several keys, and of names that NATS and Redis give a meaning to. */
+/* Checks over several keys, and of names in which NATS or Redis give characters a meaning. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "config_check.h"
 
@@ -65,7 +65,7 @@ void rr_check_durable(const rr_reading *reading, const rr_yaml_node *node, const
     }
 }
 
-/* NULL: a subject that NATS takes; else what is wrong. */
+/* What is wrong with a subject; NULL: NATS takes it. */
 static const char *subject_trouble(const char *subject, bool may_be_pattern)
 {
     for (const char *at = subject;; at += strcspn(at, ".") + 1) {
@@ -117,7 +117,7 @@ bool rr_subject_matches(const char *pattern, rr_slice subject)
 
         len = dot == NULL ? (size_t)(end - at) : (size_t)(dot - at);
         if (len == 0) {
-            return false; /* an empty token is no subject */
+            return false; /* A subject has no empty token. */
         }
         if (wanted == 1 && *pattern == '>' && pattern[1] == '\0') {
             return true;
@@ -133,7 +133,7 @@ bool rr_subject_matches(const char *pattern, rr_slice subject)
     }
 }
 
-/* In YAML, `store: memory:` needs quotes, which is easily forgotten: the colon may be left out. */
+/* In YAML, `store: memory:` needs quotes, which people forget. So `memory` alone is taken too. */
 static void check_store(const rr_reading *reading, const rr_yaml_node *root, rr_config *config)
 {
     const rr_yaml_node *store = rr_yaml_get(root, "store"), *url = rr_yaml_get(store, "url");
@@ -155,7 +155,7 @@ static void check_store(const rr_reading *reading, const rr_yaml_node *root, rr_
                       begins(text, "rediss://") ? "; TLS to Redis needs a tunnel, like stunnel" : "");
 }
 
-/* A source of another scheme is a plugin's. */
+/* A plugin may bring sources of other schemes, which rr_plugins_check looks for. */
 static void check_source_url(const rr_reading *reading, const rr_config *config, const rr_source_config *source)
 {
     rr_slice url = rr_slice_of(source->options.url);
@@ -165,7 +165,7 @@ static void check_source_url(const rr_reading *reading, const rr_config *config,
     }
 }
 
-/* The same of an alert channel. */
+/* A plugin may bring other kinds of alert channels. */
 static void check_channel(const rr_reading *reading, const rr_config *config, const rr_channel_config *channel)
 {
     char hint[RR_HINT_MAX];
@@ -181,7 +181,7 @@ static void check_channel(const rr_reading *reading, const rr_config *config, co
                       channel->kind, rr_nearest_hint(&nearest, "", hint));
 }
 
-/* Braces would choose the slot of a cluster, and a percent sign is our own escape. */
+/* Braces would choose the hash slot of a Redis cluster, and keys use the percent sign for escapes. */
 static void check_prefix(const rr_reading *reading, const rr_yaml_node *root, const char *prefix)
 {
     const rr_yaml_node *node = rr_yaml_get(root, "prefix");
@@ -203,7 +203,7 @@ static void bind_route(const rr_reading *reading, const rr_contract_list *contra
     }
     route->under = rr_contracts_find(contracts, rr_slice_of(route->contract));
     if (route->under != NULL || contracts->count == 0) {
-        return; /* without contracts there is an error already */
+        return; /* That there are no contracts is an error already. */
     }
     rr_nearest_init(&nearest, rr_slice_of(route->contract));
     for (size_t i = 0; i < contracts->count; i++) {
@@ -242,22 +242,22 @@ static void check_routes(const rr_reading *reading, const rr_contract_list *cont
     }
 }
 
-static bool same(const char *a, const char *b)
+static bool is_equal(const char *a, const char *b)
 {
     return a != NULL && b != NULL && strcmp(a, b) == 0;
 }
 
 static void check_two_sources(const rr_reading *reading, const rr_source_config *first, const rr_source_config *second)
 {
-    if (same(first->name, second->name)) {
+    if (is_equal(first->name, second->name)) {
         rr_problems_error(reading->problems, second->place, "source '%.80s' a second time; the first is in line %d",
                           second->name, first->place.line);
     }
-    if (!same(first->options.stream, second->options.stream) ||
-        !same(first->options.consumer, second->options.consumer)) {
+    if (!is_equal(first->options.stream, second->options.stream) ||
+        !is_equal(first->options.consumer, second->options.consumer)) {
         return;
     }
-    if (same(first->options.url, second->options.url)) {
+    if (is_equal(first->options.url, second->options.url)) {
         rr_problems_error(reading->problems, second->place,
                           "the same stream and consumer as in line %d: two readers would take each other's records",
                           first->place.line);

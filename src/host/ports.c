@@ -1,4 +1,4 @@
-/* Which plugin answers to which scheme. */
+/* Finds the plugin of a scheme. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "ports.h"
 
@@ -63,7 +63,7 @@ rr_status rr_ports_load(const char *path, rr_error *error)
 }
 
 /* Loaded plugins first, so that one can stand in for a linked one. */
-static const rr_plugin *nth(size_t k)
+static const rr_plugin *plugin_at(size_t k)
 {
     if (k < loaded_count) {
         return loaded[k];
@@ -104,7 +104,7 @@ static bool has_scheme(const char *url, const char *scheme)
 static bool is_listed(port_kind kind, size_t most, const char *scheme)
 {
     for (size_t k = 0; k < most; k++) {
-        if (scheme_of(nth(k), kind) != NULL && strcmp(scheme_of(nth(k), kind), scheme) == 0) {
+        if (scheme_of(plugin_at(k), kind) != NULL && strcmp(scheme_of(plugin_at(k), kind), scheme) == 0) {
             return true;
         }
     }
@@ -113,8 +113,8 @@ static bool is_listed(port_kind kind, size_t most, const char *scheme)
 
 static void list_schemes(port_kind kind, rr_buf *list)
 {
-    for (size_t k = 0; nth(k) != NULL; k++) {
-        const char *scheme = scheme_of(nth(k), kind);
+    for (size_t k = 0; plugin_at(k) != NULL; k++) {
+        const char *scheme = scheme_of(plugin_at(k), kind);
 
         if (scheme == NULL || is_listed(kind, k, scheme)) {
             continue;
@@ -159,11 +159,11 @@ static const rr_plugin *find(port_kind kind, const char *url, rr_error *error)
             wanted = aliases[a].means;
         }
     }
-    for (size_t k = 0; nth(k) != NULL; k++) {
-        const char *scheme = scheme_of(nth(k), kind);
+    for (size_t k = 0; plugin_at(k) != NULL; k++) {
+        const char *scheme = scheme_of(plugin_at(k), kind);
 
         if (scheme != NULL && has_scheme(wanted, scheme)) {
-            return nth(k);
+            return plugin_at(k);
         }
     }
     fail_scheme(kind, url, error);

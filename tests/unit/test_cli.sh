@@ -73,9 +73,9 @@ expect 0 out "dead_letters: SUBJECT" help config
 expect 64 err "did you mean 'config'?" help confg
 expect 64 err "unknown option '--confi'; did you mean '--config'?" check --confi x
 expect 64 err "--config needs a value: FILE" check --config
-expect 64 err "--config is there twice" check -c a --config b
+expect 64 err "--config is given twice" check -c a --config b
 expect 64 err "--json takes no value" check --json=1
-expect 64 err "'x' is one too many" check --config good.yaml x
+expect 64 err "'x' is one operand too many" check --config good.yaml x
 expect 64 err "either --config FILE or --contract FILE" check
 expect 0 out "good.yaml: ok, 1 contract, 1 source" check --config good.yaml
 expect 0 err - check --config=good.yaml
