@@ -8,7 +8,6 @@
 #include "cell_json.h"
 #include "key.h"
 #include "listing.h"
-#include "printable.h"
 #include "replacement.h"
 #include "view.h"
 
@@ -254,7 +253,7 @@ static rr_slice found_line(const rr_cell *cell, rr_slice line, const shown *as, 
     }
     rr_buf_clear(text);
     if (as->text.len != 0) {
-        rr_buf_json_printable(text, as->text); /* Any bytes may stand there. */
+        rr_buf_json(text, as->text); /* it may be anything */
     }
     return rr_buf_view(text);
 }

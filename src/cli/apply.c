@@ -149,7 +149,7 @@ static rr_status apply_records(apply *a, rr_error *error)
     return status;
 }
 
-static void report_error(void *context, const rr_error *error)
+static void complain(void *context, const rr_error *error)
 {
     rr_cli_fail(((apply *)context)->args, error);
 }
@@ -182,7 +182,7 @@ static rr_status open_all(apply *a, rr_error *error)
     const char *url = rr_args_value(a->args, "store"), *input = rr_args_value(a->args, "input");
     const char *prefix = rr_args_value(a->args, "prefix");
     rr_batch_options options = {
-        .prefix = rr_slice_of(prefix == NULL ? "rr" : prefix), .complain = report_error, .context = a};
+        .prefix = rr_slice_of(prefix == NULL ? "rr" : prefix), .complain = complain, .context = a};
     rr_store_options store_options = {0};
     rr_status status = load_contract(a, error);
 

@@ -38,9 +38,9 @@ static void log_line(rr_log_level level, const char *text)
     rr_log(level, "%s", text);
 }
 
-/* A server may start later than this program. Logs that once, and tries again until the server answers. */
-static rr_status open_or_wait(rr_opened *opened, rr_status (*open)(rr_opened *, size_t, rr_error *), size_t which,
-                              rr_error *error)
+/* At the start a server may not be there yet: say so once, and try again until it is. */
+static rr_status patiently(rr_opened *opened, rr_status (*open)(rr_opened *, size_t, rr_error *), size_t which,
+                           rr_error *error)
 {
     bool told = false;
 
@@ -83,7 +83,7 @@ static rr_status open_channels(rr_opened *opened, size_t which, rr_error *error)
     return rr_opened_channels(opened, error);
 }
 
-static void log_finding(rr_preflight_severity severity, const char *text)
+static void tell_finding(rr_preflight_severity severity, const char *text)
 {
     rr_log(severity == RR_PREFLIGHT_NOTE ? RR_LOG_DEBUG : RR_LOG_WARNING, "%s", text);
 }
@@ -92,7 +92,7 @@ static void log_finding(rr_preflight_severity severity, const char *text)
 static rr_status check_servers(rr_opened *opened, size_t which, rr_error *error)
 {
     (void)which;
-    return rr_preflight_check(&opened->config, log_finding, error);
+    return rr_preflight_check(&opened->config, tell_finding, error);
 }
 
 static rr_status open_all(rr_opened *opened, bool observe, rr_error *error)
@@ -102,17 +102,17 @@ static rr_status open_all(rr_opened *opened, bool observe, rr_error *error)
     if (observe) {
         opened->config.store_url = "memory:";
     }
-    status = open_or_wait(opened, open_store, 0, error);
+    status = patiently(opened, open_store, 0, error);
     if (status == RR_OK && !observe) {
-        status = open_or_wait(opened, open_outbox_store, 0, error);
+        status = patiently(opened, open_outbox_store, 0, error);
     }
     if (status == RR_OK && !observe) {
-        status = open_or_wait(opened, open_channels, 0, error);
+        status = patiently(opened, open_channels, 0, error);
     }
     for (size_t k = 0; k < opened->config.source_count && status == RR_OK; k++) {
-        status = open_or_wait(opened, observe ? rr_opened_reader : rr_opened_source, k, error);
+        status = patiently(opened, observe ? rr_opened_reader : rr_opened_source, k, error);
     }
-    return status == RR_OK && !observe ? open_or_wait(opened, check_servers, 0, error) : status;
+    return status == RR_OK && !observe ? patiently(opened, check_servers, 0, error) : status;
 }
 
 static void say_totals(const rr_service_totals *totals)
@@ -175,10 +175,9 @@ static rr_status serve_generations(rr_opened *opened, const rr_args *args, rr_er
     rr_status status;
 
     do {
-        status = open_or_wait(opened, ask_prefix, 0, error);
+        status = patiently(opened, ask_prefix, 0, error);
         if (status == RR_OK && moved) {
-            rr_log(RR_LOG_INFO, "a rebuild has switched to new results: going on with prefix %s",
-                   opened->prefix);
+            rr_log(RR_LOG_INFO, "a rebuild has switched to new results: going on with prefix %s", opened->prefix);
         }
         status = status == RR_OK           ? serve(opened, args, accept, &moved, error)
                  : atomic_load(&stop) != 0 ? RR_OK

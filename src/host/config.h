@@ -1,4 +1,4 @@
-/* rr_config: the configuration of `reconciler run`, from one strict YAML file. */
+/* rr_config: the configuration of `reconciler run`, from one strict YAML file; config_read.c reads it. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #ifndef RR_CONFIG_H
 #define RR_CONFIG_H
@@ -9,11 +9,11 @@
 #include <rr/source.h>
 #include <rr/store.h>
 
-/* The contract of the records whose subject matches. The first route that matches counts. */
+/* Records whose subject matches go by that contract; the first that matches counts. */
 typedef struct rr_route {
     const char *subject;      /* a pattern; ">": all */
     const char *contract;     /* its name */
-    const rr_contract *under; /* the contract of that name; NULL only after an error */
+    const rr_contract *under; /* NULL only after an error */
     rr_place place;
 } rr_route;
 

@@ -181,6 +181,16 @@ static void check_channel(const rr_reading *reading, const rr_config *config, co
                       channel->kind, rr_nearest_hint(&nearest, "", hint));
 }
 
+static void check_schemes(const rr_reading *reading, const rr_config *config)
+{
+    for (size_t i = 0; i < config->source_count; i++) {
+        check_source_url(reading, config, &config->sources[i]);
+    }
+    for (size_t i = 0; i < config->channel_count; i++) {
+        check_channel(reading, config, &config->channels[i]);
+    }
+}
+
 /* Braces would choose the hash slot of a Redis cluster, and keys use the percent sign for escapes. */
 static void check_prefix(const rr_reading *reading, const rr_yaml_node *root, const char *prefix)
 {
@@ -284,16 +294,13 @@ void rr_config_check(const rr_reading *reading, const rr_yaml_node *root, rr_con
 {
     check_store(reading, root, config);
     check_prefix(reading, root, config->prefix);
-    for (size_t i = 0; i < config->channel_count; i++) {
-        check_channel(reading, config, &config->channels[i]);
-    }
     for (size_t i = 0; i < config->source_count; i++) {
-        check_source_url(reading, config, &config->sources[i]);
         check_routes(reading, &config->contracts, &config->sources[i]);
         for (size_t j = 0; j < i; j++) {
             check_two_sources(reading, &config->sources[j], &config->sources[i]);
         }
     }
+    check_schemes(reading, config);
     for (size_t i = 0; i < config->contracts.count; i++) {
         if (config->contracts.items[i].name.len != 0 && !is_fed(config, &config->contracts.items[i])) {
             rr_problems_warn(reading->problems, config->contracts.places[i], "no source feeds contract '%.*s'",

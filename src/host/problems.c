@@ -1,4 +1,4 @@
-/* Collects, sorts and prints problems; finds the nearest name. */
+/* Collecting, ordering and printing problems; the nearest name. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "problems.h"
 
@@ -204,19 +204,19 @@ rr_status rr_problems_fail(const rr_problems *problems, rr_error *error)
 
 enum { NEAREST_LEN_MAX = 64 };
 
-static size_t smaller(size_t a, size_t b)
+static size_t least(size_t a, size_t b)
 {
     return a < b ? a : b;
 }
 
-static bool is_same_letter(char a, char b)
+static bool same_letter(char a, char b)
 {
-    /* retention-ms and Retention_MS are both near retention_ms. */
+    /* retention_ms, retention-ms and Retention_MS are the same slip. */
     return tolower((unsigned char)(a == '-' ? '_' : a)) == tolower((unsigned char)(b == '-' ? '_' : b));
 }
 
-/* How many edits (insert, remove, replace, swap neighbours) lead from a to b. Both have at most NEAREST_LEN_MAX bytes. */
-static size_t count_edits(rr_slice a, rr_slice b)
+/* Edits (insert, remove, replace, swap neighbours) from a to b; both at most NEAREST_LEN_MAX bytes. */
+static size_t edits(rr_slice a, rr_slice b)
 {
     size_t rows[3][NEAREST_LEN_MAX + 1];
     size_t *before = rows[0], *last = rows[1], *now = rows[2], *turn;
@@ -227,12 +227,12 @@ static size_t count_edits(rr_slice a, rr_slice b)
     for (size_t i = 1; i <= a.len; i++) {
         now[0] = i;
         for (size_t j = 1; j <= b.len; j++) {
-            size_t cost = is_same_letter(a.data[i - 1], b.data[j - 1]) ? 0 : 1;
+            size_t cost = same_letter(a.data[i - 1], b.data[j - 1]) ? 0 : 1;
 
-            now[j] = smaller(last[j - 1] + cost, smaller(last[j], now[j - 1]) + 1);
-            if (i > 1 && j > 1 && is_same_letter(a.data[i - 1], b.data[j - 2]) &&
-                is_same_letter(a.data[i - 2], b.data[j - 1])) {
-                now[j] = smaller(now[j], before[j - 2] + 1);
+            now[j] = least(last[j - 1] + cost, least(last[j], now[j - 1]) + 1);
+            if (i > 1 && j > 1 && same_letter(a.data[i - 1], b.data[j - 2]) &&
+                same_letter(a.data[i - 2], b.data[j - 1])) {
+                now[j] = least(now[j], before[j - 2] + 1);
             }
         }
         turn = before, before = last, last = now, now = turn;
@@ -252,7 +252,7 @@ void rr_nearest_try(rr_nearest *nearest, rr_slice name)
     if (nearest->word.len > NEAREST_LEN_MAX || name.len > NEAREST_LEN_MAX || name.len == 0) {
         return;
     }
-    distance = count_edits(nearest->word, name);
+    distance = edits(nearest->word, name);
     if (distance < nearest->distance && distance <= 1 + name.len / 4 && distance < name.len) {
         nearest->best = name;
         nearest->distance = distance;

@@ -54,7 +54,7 @@ void rr_problems_json(const rr_problems *problems, rr_buf *buf);
 /* Makes an rr_error with status CONFIG of the first error, and says how many more there are. OK: there is none. */
 rr_status rr_problems_fail(const rr_problems *problems, rr_error *error);
 
-/* Finds the name that is nearest to a word, for "did you mean". */
+/* The nearest of some names, for "did you mean". */
 typedef struct rr_nearest {
     rr_slice word;
     rr_slice best;   /* empty: none is near enough */
@@ -68,7 +68,7 @@ void rr_nearest_try(rr_nearest *nearest, rr_slice name);
 enum { RR_HINT_MAX = 128 };
 const char *rr_nearest_hint(const rr_nearest *nearest, const char *before, char text[RR_HINT_MAX]);
 
-/* For "%.*s": at most 80 bytes of a slice. */
+/* For "%.*s": the first `most` bytes of a slice. */
 #define RR_SHOW(slice) (int)((slice).len < 80 ? (slice).len : 80), (slice).len == 0 ? "" : (slice).data
 
 #endif

@@ -56,15 +56,11 @@ static void print_crashes(const rr_preflight *preflight, rr_buf *buf)
     for (size_t k = 0; k < count; k++) {
         const rr_crash *crash = &crashes[k];
 
-        rr_buf_format(buf, "  %s%s", crash->part, crash->where[0] == '\0' ? "" : " (");
-        put_outside(buf, crash->where);
-        rr_buf_format(buf, "%s\n      loses: ", crash->where[0] == '\0' ? "" : ")");
-        put_outside(buf, crash->loses);
+        rr_buf_format(buf, "  %s%s%s%s\n      loses: %s\n", crash->part, crash->where[0] == '\0' ? "" : " (",
+                      crash->where, crash->where[0] == '\0' ? "" : ")", crash->loses);
         if (crash->restored[0] != '\0') {
-            rr_buf_text(buf, "\n      brought back by: ");
-            put_outside(buf, crash->restored);
+            rr_buf_format(buf, "      brought back by: %s\n", crash->restored);
         }
-        rr_buf_char(buf, '\n');
     }
     free(crashes);
 }
