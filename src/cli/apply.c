@@ -1,4 +1,4 @@
-/* `reconciler apply`: the rules on a file, with no server at all (or on a store that is named). */
+/* `reconciler apply`: applies the rules to the records of a file, in memory or on the store of --store. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <stdlib.h>
 #include <time.h>
@@ -38,9 +38,9 @@ static int64_t now_us(void)
     return (int64_t)now.tv_sec * 1000000 + now.tv_nsec / 1000;
 }
 
-/* Takes one record of the file; false where it is none (a clock, a blank line). */
-static rr_status take(apply *a, rr_decoded decoded, rr_item *item, int64_t clock_us, rr_text *why, bool *is_record,
-                      rr_error *error)
+/* Admits one record of the file. *is_record is false for a clock line and a blank line. */
+static rr_status admit_record(apply *a, rr_decoded decoded, rr_item *item, int64_t clock_us, rr_text *why,
+                              bool *is_record, rr_error *error)
 {
     rr_record *record = item->record;
     rr_reason reason = RR_REASON_NONE;
@@ -87,7 +87,7 @@ static void print_outcome(apply *a, const rr_item *item)
     rr_buf_text(&a->out, "}\n");
 }
 
-static rr_status decide(apply *a, size_t count, rr_error *error)
+static rr_status decide_batch(apply *a, size_t count, rr_error *error)
 {
     rr_status status = rr_batch_begin(a->batch, a->items, count, error);
 
@@ -97,7 +97,7 @@ static rr_status decide(apply *a, size_t count, rr_error *error)
     rr_buf_clear(&a->out);
     for (size_t k = 0; k < count && status == RR_OK; k++) {
         if (a->items[k].stuck) {
-            status = rr_fail(error, RR_REFUSED_BY_SERVER, "a cell could not be stored (see above)");
+            status = rr_fail(error, RR_REFUSED_BY_SERVER, "a cell could not be stored: the message above says why");
         } else {
             print_outcome(a, &a->items[k]);
         }
@@ -112,7 +112,7 @@ static rr_status decide(apply *a, size_t count, rr_error *error)
     return status;
 }
 
-static rr_status all_records(apply *a, rr_error *error)
+static rr_status apply_records(apply *a, rr_error *error)
 {
     size_t count = 0;
     rr_status status = RR_OK;
@@ -128,13 +128,13 @@ static rr_status all_records(apply *a, rr_error *error)
         if (status != RR_OK || end) {
             break;
         }
-        status = take(a, decoded, &a->items[count], clock_us, &why, &is_record, error);
+        status = admit_record(a, decoded, &a->items[count], clock_us, &why, &is_record, error);
         if (status != RR_OK) {
             return status;
         }
         count += is_record;
         if (count == BATCH) {
-            status = decide(a, count, error);
+            status = decide_batch(a, count, error);
             count = 0;
         }
         if (status != RR_OK) {
@@ -142,7 +142,7 @@ static rr_status all_records(apply *a, rr_error *error)
         }
     }
     if (count != 0) {
-        rr_status last = decide(a, count, status == RR_OK ? error : NULL);
+        rr_status last = decide_batch(a, count, status == RR_OK ? error : NULL);
 
         status = status == RR_OK ? last : status;
     }
@@ -164,7 +164,7 @@ static rr_status load_contract(apply *a, rr_error *error)
         rr_problems_fail(&problems, error);
         error->status = status;
     } else if (name == NULL && a->contracts.count != 1) {
-        status = rr_fail(error, RR_USAGE, "%s has %zu contracts: say which with --name",
+        status = rr_fail(error, RR_USAGE, "%s has %zu contracts: name one with --name",
                          rr_args_value(a->args, "contract"), a->contracts.count);
     } else {
         a->contract = name == NULL ? &a->contracts.items[0] : rr_contracts_find(&a->contracts, rr_slice_of(name));
@@ -230,7 +230,7 @@ static int run(const rr_args *args)
     rr_arena_init(&a->arena, 0);
     status = open_all(a, &error);
     if (status == RR_OK) {
-        status = all_records(a, &error);
+        status = apply_records(a, &error);
     }
     if (status == RR_OK && rr_args_flag(args, "cells")) {
         status = rr_cells_print(a->ops, a->store, rr_slice_of(prefix == NULL ? "rr" : prefix), a->contract, NULL, NULL,
@@ -243,25 +243,26 @@ static int run(const rr_args *args)
 
 static const rr_cli_option options[] = {
     {.name = "contract", .letter = 'c', .argument = "FILE", .required = true, .help = "the contract, in YAML"},
-    {.name = "name", .letter = 'n', .argument = "NAME", .help = "which one, where the file has several"},
-    {.name = "cells", .help = "print the cells at the end"},
+    {.name = "name", .letter = 'n', .argument = "NAME", .help = "which contract, where the file has several"},
+    {.name = "cells", .help = "print the cells after the last verdict"},
     {.name = "store",
      .argument = "URL",
      .help = "where cells are kept: memory (default), redis://host:port/db, unix:///path"},
-    {.name = "prefix", .argument = "TEXT", .help = "what keys begin with (default rr)"},
-    {.name = "input", .argument = "KIND", .help = "json (default) or protobuf, each record behind its length"},
-    {.name = "explain", .help = "add a sentence for a person where a record is refused"},
+    {.name = "prefix", .argument = "TEXT", .help = "the first part of all keys in the store (default rr)"},
+    {.name = "input", .argument = "KIND", .help = "json (default), or protobuf: each record after its length"},
+    {.name = "explain", .help = "add to each refusal a sentence that says why"},
     RR_CLI_END,
 };
 
 const rr_command rr_command_apply = {
     .name = "apply",
-    .summary = "take the records of a file and print the verdict of each",
+    .summary = "apply the rules to the records of a file, and print the verdict of each",
     .operands = "[RECORDS]",
     .operands_most = 1,
     .options = options,
-    .details = "Prints one JSON line a record, then, with --cells, one a cell.\n"
+    .details = "Prints one JSON line for each record; with --cells, then one for each cell.\n"
                "A line {\"clock\":\"2026-01-01T10:03:01Z\"} sets the time at which the records after it arrive;\n"
-               "before the first one there is no clock, and nothing is too early or too late.\n",
+               "without one no record is too early or too late.\n",
+    .ends = RR_CLI_ENDS_SERVERS,
     .run = run,
 };

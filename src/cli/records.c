@@ -1,4 +1,4 @@
-/* Lines longer than a record may be are read through, not kept. */
+/* A line that is longer than the limit of a record is read to its end, but not kept. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "records.h"
 
@@ -36,7 +36,7 @@ void rr_records_close(rr_records *records)
     }
 }
 
-/* One line without its line feed. too_large: it is longer than a record may be, and is gone. */
+/* Reads one line without its line feed. *too_large: the line is longer than the limit of a record, and was not kept. */
 static bool read_line(rr_records *records, rr_slice *line, bool *too_large)
 {
     size_t len = 0;

@@ -182,5 +182,6 @@ const rr_command rr_command_rewind = {
     .details =
         "Sets `repair` in the checkpoint; the daemon reads the range beside the live stream. The consumer is not\n"
         "moved. Reading again changes nothing where nothing was lost.\n",
+    .ends = RR_CLI_ENDS_SERVERS,
     .run = run,
 };

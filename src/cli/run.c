@@ -88,7 +88,7 @@ static void tell_finding(rr_preflight_severity severity, const char *text)
     rr_log(severity == RR_PREFLIGHT_NOTE ? RR_LOG_DEBUG : RR_LOG_WARNING, "%s", text);
 }
 
-/* What would lose data stops the start; `reconciler preflight` tells the rest. */
+/* A refusal of the preflight stops the start. The other findings are logged. */
 static rr_status check_servers(rr_opened *opened, size_t which, rr_error *error)
 {
     (void)which;
@@ -136,7 +136,7 @@ static void say_totals(const rr_service_totals *totals)
     rr_buf_fini(&text);
 }
 
-/* accept: contracts of another text are taken. moved: a rebuild has switched to another generation meanwhile. */
+/* accept: contracts whose text differs from the stored one are taken. *moved: a rebuild switched to another generation. */
 static rr_status serve(rr_opened *opened, const rr_args *args, bool accept, bool *moved, rr_error *error)
 {
     bool observe = rr_args_flag(args, "observe");
@@ -168,7 +168,8 @@ static rr_status serve(rr_opened *opened, const rr_args *args, bool accept, bool
     return status;
 }
 
-/* Goes on where a rebuild has switched readers to. It never accepts the contracts there: they are the newer ones. */
+/* When a rebuild has switched readers to a new generation, serves that one. --accept-contracts does not count there: the
+ * contracts that a rebuild stored are newer than these. */
 static rr_status serve_generations(rr_opened *opened, const rr_args *args, rr_error *error)
 {
     bool accept = rr_args_flag(args, "accept-contracts"), moved = false;
@@ -177,7 +178,7 @@ static rr_status serve_generations(rr_opened *opened, const rr_args *args, rr_er
     do {
         status = patiently(opened, ask_prefix, 0, error);
         if (status == RR_OK && moved) {
-            rr_log(RR_LOG_INFO, "the results were rebuilt; going on with prefix %s", opened->prefix);
+            rr_log(RR_LOG_INFO, "a rebuild has switched to new results: going on with prefix %s", opened->prefix);
         }
         status = status == RR_OK           ? serve(opened, args, accept, &moved, error)
                  : atomic_load(&stop) != 0 ? RR_OK
@@ -200,7 +201,7 @@ static int run(const rr_args *args)
     if (status == RR_OK) {
         status = serve_generations(&opened, args, &error);
     } else if (atomic_load(&stop) != 0) {
-        status = RR_OK; /* told to leave while waiting for a server */
+        status = RR_OK; /* A signal came while it waited for a server. */
     }
     rr_opened_close(&opened);
     return status == RR_OK ? RR_EXIT_DONE : rr_cli_fail(args, &error);
@@ -208,17 +209,18 @@ static int run(const rr_args *args)
 
 static const rr_cli_option options[] = {
     {.name = "config", .letter = 'c', .argument = "FILE", .required = true, .help = "the configuration, in YAML"},
-    {.name = "accept-contracts", .help = "take contracts whose text differs from the stored ones"},
-    {.name = "observe", .help = "decide everything in memory; store and acknowledge nothing"},
-    {.name = "until-idle", .help = "leave when every record there is has been settled"},
+    {.name = "accept-contracts", .help = "take contracts whose text differs from the stored text"},
+    {.name = "observe", .help = "decide in memory; store nothing and acknowledge nothing"},
+    {.name = "until-idle", .help = "end when all records of the streams are settled"},
     RR_CLI_END,
 };
 
 const rr_command rr_command_run = {
     .name = "run",
-    .summary = "attach to the streams and keep the right value of every cell",
+    .summary = "read the streams and keep the right value of every cell",
     .options = options,
-    .details = "SIGTERM or SIGINT: what is under way is finished, and it leaves with 0.\n"
-               "Where a server is away it waits and goes on by itself.\n",
+    .details = "On SIGTERM or SIGINT it finishes the batches that it has begun, and ends with 0.\n"
+               "While a server cannot be reached it waits, and then goes on by itself.\n",
+    .ends = RR_CLI_ENDS_SERVERS,
     .run = run,
 };

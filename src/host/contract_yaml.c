@@ -1,4 +1,4 @@
-/* Contracts from YAML and back. Tables read the keys; what they cannot say is checked behind them. */
+/* Reads contracts from YAML, and prints them. Tables read the keys; checks over several keys follow. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "contract_yaml.h"
 
@@ -28,7 +28,7 @@ _Static_assert(RR_CORRECTIONS_NONE == 0 && RR_CORRECTIONS_CONDITIONAL == 1 && RR
 _Static_assert(RR_DURING_INCUMBENT == 0 && RR_DURING_LIVE == 1 && RR_DURING_CORRECTION == 2, "during_words");
 _Static_assert(sizeof(rr_mode) == sizeof(int) && sizeof(rr_window_kind) == sizeof(int), "enums are ints");
 
-/* What is read before it is known to make sense. */
+/* A contract as it was read, before the checks over several keys. */
 typedef struct window_form {
     rr_window_kind kind;
     int64_t size_us, slide_us, offset_us, gap_us, max_us;
@@ -44,24 +44,24 @@ typedef struct measure_form {
 typedef struct contract_form {
     rr_contract contract;
     int integers;
-    const rr_yaml_node *measures, *metric_versions; /* looked at when the mode is known */
+    const rr_yaml_node *measures, *metric_versions; /* read after the mode */
 } contract_form;
 
-#define MOST_US INT64_MAX / 4 /* so that sums of two stay far from the end */
+#define MOST_US INT64_MAX / 4 /* The sum of two does not overflow. */
 
 static const rr_option window_options[] = {
     {"kind", RR_OPTION_WORD, offsetof(window_form, kind), .required = true, .words = kind_words,
-     .help = "what windows there are; any: not checked"},
+     .help = "the windows of the records; any: they are not checked"},
     {"size", RR_OPTION_DURATION, offsetof(window_form, size_us), .least = 1, .most = MOST_US,
      .help = "tumbling, sliding: the length of a window"},
     {"slide", RR_OPTION_DURATION, offsetof(window_form, slide_us), .least = 1, .most = MOST_US,
-     .help = "sliding: from one start to the next"},
+     .help = "sliding: the time from one start to the next"},
     {"offset", RR_OPTION_DURATION, offsetof(window_form, offset_us), "0s", .least = -(MOST_US), .most = MOST_US,
      .help = "tumbling, sliding: where the grid starts, from the epoch in UTC"},
     {"gap", RR_OPTION_DURATION, offsetof(window_form, gap_us), .least = 1, .most = MOST_US,
-     .help = "session: the silence that ends it"},
+     .help = "session: the time without events that ends it"},
     {"max", RR_OPTION_DURATION, offsetof(window_form, max_us), "1d", .least = 1, .most = MOST_US,
-     .help = "session: the longest that is plausible"},
+     .help = "session: the longest that is accepted"},
     {"ends", RR_OPTION_WORD, offsetof(window_form, ends), "last_plus_gap", .words = ends_words,
      .help = "session: its end is the last event, plus the gap or not"},
     RR_OPTIONS_END,
@@ -78,7 +78,7 @@ static const rr_option measure_options[] = {
 static void read_window(const rr_reading *reading, const rr_yaml_node *node, void *target);
 static void read_retention(const rr_reading *reading, const rr_yaml_node *node, void *target);
 
-static void remember(const rr_reading *reading, const rr_yaml_node *node, void *target)
+static void keep_node(const rr_reading *reading, const rr_yaml_node *node, void *target)
 {
     (void)reading;
     *(const rr_yaml_node **)target = node;
@@ -87,27 +87,27 @@ static void remember(const rr_reading *reading, const rr_yaml_node *node, void *
 #define AT(member) offsetof(contract_form, member)
 
 const rr_option rr_contract_options[] = {
-    {"name", RR_OPTION_SLICE, AT(contract.name), .required = true, .help = "what it is called in keys and alerts"},
+    {"name", RR_OPTION_SLICE, AT(contract.name), .required = true, .help = "its name in keys and alerts"},
     {"mode", RR_OPTION_WORD, AT(contract.mode), .required = true, .least = RR_MODE_CUMULATIVE, .words = mode_words,
-     .help = "what one record is: the whole result, a part of it, or one that may be withdrawn"},
+     .help = "what a record is: the whole result, a part of it, or a result that may be withdrawn"},
     {"window", RR_OPTION_READ, AT(contract), .read_value = read_window, .form = "", .inner = window_options,
      .help = "the windows that records may have (default {kind: any})"},
-    {"measures", RR_OPTION_READ, AT(measures), .read_value = remember, .form = "{NAME: ...}", .inner = measure_options,
+    {"measures", RR_OPTION_READ, AT(measures), .read_value = keep_node, .form = "{NAME: ...}", .inner = measure_options,
      .help = "the values of a record (default {value: {type: int64}})"},
-    {"metric_versions", RR_OPTION_READ, AT(metric_versions), .read_value = remember, .form = "[TEXT, ...]",
-     .help = "the versions of the metric's definition that may come (default any)"},
+    {"metric_versions", RR_OPTION_READ, AT(metric_versions), .read_value = keep_node, .form = "[TEXT, ...]",
+     .help = "the versions of the metric's definition that are accepted (default any)"},
     {"corrections", RR_OPTION_WORD, AT(contract.corrections), "none", .words = corrections_words,
      .help = "how offline corrections are ordered against live results"},
     {"during_conflict", RR_OPTION_WORD, AT(contract.during_conflict), "incumbent", .words = during_words,
      .help = "what readers see while a correction and live results disagree"},
     {"retention", RR_OPTION_READ, AT(contract.retention_us), .read_value = read_retention, .form = "DURATION|forever",
-     .help = "how long after its window's end a record may come (default forever)"},
+     .help = "how long after the end of its window a record is accepted (default forever)"},
     {"grace", RR_OPTION_DURATION, AT(contract.grace_us), "1d", .most = MOST_US,
      .help = "how long cells are kept beyond retention: the longest outage to survive"},
     {"future_tolerance", RR_OPTION_DURATION, AT(contract.future_tolerance_us), "1d", .most = MOST_US,
      .help = "how far ahead of its arrival a window may end"},
     {"max_epoch", RR_OPTION_U64, AT(contract.max_epoch), "4294967295",
-     .help = "a version's epoch above it is taken for a mistake"},
+     .help = "a record is refused if the epoch of its version is greater"},
     {"integers", RR_OPTION_WORD, AT(integers), "number", .words = integers_words,
      .help = "how readers in Redis see integers; string: for readers that lose digits beyond 2^53"},
     RR_OPTIONS_END,
@@ -131,7 +131,7 @@ static bool belongs(rr_window_kind kind, rr_slice key)
     for (size_t i = 0; i < 4 && window_keys[kind][i] != NULL; i++) {
         here = here || rr_slice_equal(key, rr_slice_of(window_keys[kind][i]));
     }
-    return here || !known; /* an unknown one is reported as such */
+    return here || !known; /* An unknown key is reported elsewhere. */
 }
 
 static void check_window_keys(const rr_reading *reading, const rr_yaml_node *node, const window_form *form)
@@ -476,7 +476,7 @@ rr_status rr_contracts_load(const char *path, rr_contract_list *out, rr_problems
         return RR_MEMORY;
     }
     if (rr_yaml_slurp(path, RR_YAML_BYTES_MAX, &out->arena, &text, &error) != RR_OK) {
-        rr_problems_error(problems, (rr_place){path, 0, 0}, "%s", error.text + strlen(path) + 2);
+        rr_problems_error(problems, (rr_place){path, 0, 0}, "%s", error.text);
         return error.status;
     }
     return read_text(&reading, text, out);
@@ -498,7 +498,7 @@ const rr_contract *rr_contracts_find(const rr_contract_list *list, rr_slice name
     return NULL;
 }
 
-/* Characters that YAML would not read back as they are, though JSON would. 0: none of them. */
+/* The code point of a character that JSON takes as it is, but YAML does not. 0: the character is not one. */
 static unsigned special(const unsigned char *at, size_t len)
 {
     unsigned code = 0;
@@ -516,7 +516,7 @@ static unsigned special(const unsigned char *at, size_t len)
                : 0;
 }
 
-/* In double quotes. A value's ${ is doubled to stay what it is; nothing is expanded in keys. */
+/* Writes a text in double quotes. In a value, $${ stands for ${; in a key, nothing is expanded. */
 static void put_text(rr_buf *buf, rr_slice text, bool is_key)
 {
     rr_buf_char(buf, '"');

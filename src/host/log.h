@@ -1,6 +1,6 @@
 /* rr_log: a line a message on standard error: time, level, text.
  *
- * Thread-safe: a line is one write. Control characters are written as \xNN, so
+ * Thread-safe: a line is one write. A line is printable text (printable.h), so
  * what comes from outside can neither forge a line nor steer a terminal.
  */
 /* SPDX-License-Identifier: Apache-2.0 */

@@ -1,4 +1,4 @@
-/* Option tables at work: read, preset, print. */
+/* Reads a mapping by its table of options, sets the defaults, and prints the table. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "option.h"
 
@@ -49,7 +49,7 @@ static int find_word(const rr_option *option, rr_slice text)
     return -1;
 }
 
-/* Puts a scalar's text into the member; false: it is not of the type. Bounds are looked at elsewhere. */
+/* Puts a scalar's text into the member. False: the text is not of the type. The caller checks the bounds. */
 static bool put_number(const rr_option *option, rr_slice text, void *member, int64_t *seen)
 {
     uint64_t number = 0;
@@ -76,7 +76,7 @@ static bool put_number(const rr_option *option, rr_slice text, void *member, int
             return false;
         }
         *seen = us / unit_us(option->type);
-        *(int *)member = (int)*seen; /* its bound is below INT_MAX */
+        *(int *)member = (int)*seen; /* The option's bound is below INT_MAX. */
         return true;
     }
 }
@@ -219,7 +219,7 @@ static void preset_member(const rr_option *option, void *member)
     int64_t seen;
 
     switch (option->type) {
-    case RR_OPTION_READ: break; /* set by the struct's owner */
+    case RR_OPTION_READ: break; /* The owner of the struct sets it. */
     case RR_OPTION_TEXT: *(const char **)member = option->preset; break;
     case RR_OPTION_SLICE: *(rr_slice *)member = text; break;
     case RR_OPTION_BOOL:

@@ -3,11 +3,20 @@
 #include <stdlib.h>
 
 #include "preflight.h"
+#include "printable.h"
+
+/* Names of the configuration, and what servers answer. */
+static void put_outside(rr_buf *buf, const char *text)
+{
+    rr_buf_printable(buf, rr_slice_of(text));
+}
 
 void rr_finding_print(const rr_finding *finding, rr_buf *buf)
 {
-    rr_buf_format(buf, "%s: %s: %s (%s). To do: %s", finding->where, finding->seen, finding->row->means,
-                  finding->row->name, finding->row->remedy);
+    put_outside(buf, finding->where);
+    rr_buf_text(buf, ": ");
+    put_outside(buf, finding->seen);
+    rr_buf_format(buf, ": %s (%s). To do: %s", finding->row->means, finding->row->name, finding->row->remedy);
 }
 
 /* One row for each crash there may be, or NULL. To be freed. */
@@ -23,12 +32,17 @@ static rr_crash *crashes_of(const rr_preflight *preflight, size_t *count)
 static void print_unreachable(const rr_preflight *preflight, rr_buf *buf)
 {
     if (preflight->store_status != RR_OK) {
-        rr_buf_format(buf, "%-8s store: %s\n", "unseen", preflight->store_error.text);
+        rr_buf_format(buf, "%-8s store: ", "unseen");
+        put_outside(buf, preflight->store_error.text);
+        rr_buf_char(buf, '\n');
     }
     for (size_t k = 0; k < preflight->config->source_count; k++) {
         if (preflight->sources[k].status != RR_OK) {
-            rr_buf_format(buf, "%-8s source %s: %s\n", "unseen", preflight->config->sources[k].name,
-                          preflight->sources[k].error.text);
+            rr_buf_format(buf, "%-8s source ", "unseen");
+            put_outside(buf, preflight->config->sources[k].name);
+            rr_buf_text(buf, ": ");
+            put_outside(buf, preflight->sources[k].error.text);
+            rr_buf_char(buf, '\n');
         }
     }
 }
@@ -72,7 +86,7 @@ void rr_preflight_print(const rr_preflight *preflight, rr_buf *buf)
 static void put_member(rr_buf *buf, bool first, const char *name, const char *text)
 {
     rr_buf_format(buf, "%s\"%s\":", first ? "" : ",", name);
-    rr_buf_json(buf, rr_slice_of(text));
+    rr_buf_json_printable(buf, rr_slice_of(text));
 }
 
 static void json_unseen(rr_buf *buf, bool first, const char *kind, const char *name, const char *text)

@@ -1,5 +1,5 @@
 /* Command lines: words that are read, and written again in one canonical form, read as the same. The frame is the
- * program's (main.c, built with another name for its main); the commands are made for this, with rows of all kinds. */
+ * program's (main.c, built with another name for its main, args.c and output.c); the commands are made for this, with rows of all kinds. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <stdio.h>
 #include <stdlib.h>
@@ -89,8 +89,9 @@ void rr_help_command(const rr_command *command)
     RR_MUST(command != NULL);
 }
 
-void rr_help_program(void)
+void rr_help_program(const rr_command *const *commands)
 {
+    RR_MUST(commands[0] != NULL);
 }
 
 static void read_again(void)

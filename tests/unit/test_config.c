@@ -57,6 +57,14 @@ static const struct {
     {ALL "alerts: [nats]\n", "an alert channel of kind nats needs a url"},
     {ALL "alerts: [lgo]\n", "unknown alert channel 'lgo'"},
     {ALL "alerts: [{mail: {}}]\n", "unknown alert channel 'mail'"},
+    {ALL "alerts: [{log: {url: nats://h}}]\n", "an alert channel of kind log has no options"},
+    {ALL "alerts: [mail, {mail: {url: smtp://h}}]\nplugins: [x.so]\n", NULL},
+    {STORE CONTRACT
+     "sources:\n- {name: a, url: kafka://h, stream: S, consumer: c, dead_letters: d, contract: orders}\n",
+     "f.yaml:4:18: error: 'url': each part must begin with nats:// or tls://"},
+    {"store: valkey://h\n" CONTRACT "sources:\n- {name: a, url: kafka://h, stream: S, consumer: c, dead_letters: d, "
+     "contract: orders}\nplugins: [x.so]\n",
+     NULL},
     {ALL "alerts: [{nats: {}}]\n", "an alert channel of kind nats needs 'url'"},
     {ALL "drain_timeout: 0s\n", NULL},
     {ALL "drain_timeout: 10\n", "'drain_timeout' must be a duration in whole milliseconds"},

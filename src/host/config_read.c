@@ -1,6 +1,8 @@
-/* The configuration's tables and readers. What needs more than one key is checked in config_check.c. */
+/* The tables of the configuration's keys, and how each is read. Checks over several keys are in config_check.c. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "config_check.h"
+
+#include <stdio.h>
 
 #include "time.h"
 
@@ -13,7 +15,7 @@ _Static_assert(RR_ACK_EXPLICIT == 0 && RR_ACK_ALL == 1, "ack_words");
 _Static_assert(RR_LOG_ERROR == 0 && RR_LOG_WARNING == 1 && RR_LOG_INFO == 2 && RR_LOG_DEBUG == 3, "log_words");
 _Static_assert(sizeof(size_t) == sizeof(uint64_t), "sizes are read as uint64_t");
 
-/* An array in the arena, or NULL and a problem. */
+/* An array in the arena. NULL: there is a problem, which was added. */
 static void *new_array(const rr_reading *reading, const rr_yaml_node *list, size_t each)
 {
     void *items;
@@ -45,9 +47,10 @@ typedef struct tls_form {
 } tls_form;
 
 static const rr_option tls_options[] = {
-    {"ca", RR_OPTION_PATH, offsetof(tls_form, ca), .help = "certificates of who may have signed the server's"},
-    {"cert", RR_OPTION_PATH, offsetof(tls_form, cert), .help = "our own certificate"},
-    {"key", RR_OPTION_PATH, offsetof(tls_form, key), .help = "its key"},
+    {"ca", RR_OPTION_PATH, offsetof(tls_form, ca),
+     .help = "certificates of the authorities that may have signed the server's certificate"},
+    {"cert", RR_OPTION_PATH, offsetof(tls_form, cert), .help = "the client certificate"},
+    {"key", RR_OPTION_PATH, offsetof(tls_form, key), .help = "the key of the client certificate"},
     RR_OPTIONS_END,
 };
 
@@ -147,11 +150,12 @@ static void read_routes(const rr_reading *reading, const rr_yaml_node *node, voi
 #define AT(member) offsetof(rr_source_config, member)
 
 static const rr_option source_options[] = {
-    {"name", RR_OPTION_TEXT, AT(name), .required = true, .help = "what its checkpoint, logs and metrics call it"},
+    {"name", RR_OPTION_TEXT, AT(name), .required = true, .help = "its name in checkpoint, log and metrics"},
     {"url", RR_OPTION_TEXT, AT(options.url), .required = true, .form = "URL[,URL...]",
      .help = "nats://HOST:PORT or tls://HOST:PORT of the servers"},
     {"stream", RR_OPTION_TEXT, AT(options.stream), .required = true, .help = "the JetStream stream that is read"},
-    {"consumer", RR_OPTION_TEXT, AT(options.consumer), .required = true, .help = "its durable pull consumer"},
+    {"consumer", RR_OPTION_TEXT, AT(options.consumer), .required = true,
+     .help = "the durable pull consumer of the stream"},
     {"contract", RR_OPTION_READ, 0, .read_value = read_one_route, .form = "NAME",
      .help = "the contract of all records; this or 'routes'"},
     {"routes", RR_OPTION_READ, 0, .read_value = read_routes, .form = "[{...}, ...]", .inner = route_options,
@@ -162,15 +166,18 @@ static const rr_option source_options[] = {
     {"filter", RR_OPTION_TEXT, AT(options.filter), .form = "PATTERN",
      .help = "subject filter of a consumer that is made"},
     {"ack", RR_OPTION_WORD, AT(options.ack), "explicit", .words = ack_words,
-     .help = "all: faster, for the one process that owns the consumer"},
+     .help = "all: faster; only if one process alone reads the consumer"},
     {"create", RR_OPTION_BOOL, AT(options.create), "false", .help = "make the consumer where there is none"},
     {"start", RR_OPTION_READ, AT(options), .read_value = read_start, .form = "all|new|TIME",
      .help = "where a consumer that is made begins (default all)"},
-    {"batch", RR_OPTION_SIZE, AT(options.batch), "1024", .least = 1, .most = 65536, .help = "records of one pull"},
-    {"pulls", RR_OPTION_SIZE, AT(options.pulls), "3", .least = 1, .most = 64, .help = "pulls outstanding"},
+    {"batch", RR_OPTION_SIZE, AT(options.batch), "1024", .least = 1, .most = 65536,
+     .help = "records that one pull asks for"},
+    {"pulls", RR_OPTION_SIZE, AT(options.pulls), "3", .least = 1, .most = 64,
+     .help = "pulls that are outstanding at once"},
     {"ack_wait", RR_OPTION_SECONDS, AT(options.ack_wait_s), "60s", .least = 1, .most = DAY_S,
-     .help = "of a consumer that is made: when what is not acknowledged comes again"},
-    {"timeout", RR_OPTION_MILLIS, AT(options.timeout_ms), "5s", .least = 1, .most = DAY_MS, .help = "of one request"},
+     .help = "of a consumer that is made: when a record that is not acknowledged is delivered again"},
+    {"timeout", RR_OPTION_MILLIS, AT(options.timeout_ms), "5s", .least = 1, .most = DAY_MS,
+     .help = "time-out of one request"},
     {"user", RR_OPTION_TEXT, AT(options.user), .help = "with 'password'"},
     {"password", RR_OPTION_TEXT, AT(options.password), .help = "best as ${env:NAME} or ${file:PATH}"},
     {"token", RR_OPTION_TEXT, AT(options.token), .help = "instead of user and password"},
@@ -180,7 +187,7 @@ static const rr_option source_options[] = {
     {"tls", RR_OPTION_READ, AT(options), .read_value = read_source_tls, .form = "", .inner = tls_options,
      .help = "certificates; for URLs that begin with tls:"},
     {"allow_loss", RR_OPTION_BOOL, AT(allow_loss), "false",
-     .help = "start even where the servers' settings can lose results or dead letters"},
+     .help = "start even if the servers' settings can lose results or dead letters"},
     RR_OPTIONS_END,
 };
 
@@ -193,7 +200,6 @@ static void check_source(const rr_reading *reading, const rr_yaml_node *node, co
                           source->options.credentials_file, source->options.nkey_seed_file};
 
     rr_check_auth(reading, node, &auth);
-    rr_check_nats_url(reading, rr_yaml_get(node, "url"), source->options.url);
     rr_check_durable(reading, rr_yaml_get(node, "stream"), "stream", source->options.stream);
     rr_check_durable(reading, rr_yaml_get(node, "consumer"), "consumer", source->options.consumer);
     rr_check_subject(reading, rr_yaml_get(node, "filter"), "filter", source->options.filter, true);
@@ -223,7 +229,10 @@ static void read_sources(const rr_reading *reading, const rr_yaml_node *node, vo
     }
     for (const rr_yaml_node *item = node->first; item != NULL; item = item->next) {
         if (rr_options_read(reading, source_options, "a source", item, &sources[count], NULL)) {
-            sources[count].place = rr_yaml_place(reading, item);
+            sources[count].place = sources[count].url_place = rr_yaml_place(reading, item);
+            if (rr_yaml_get(item, "url") != NULL) {
+                sources[count].url_place = rr_yaml_place(reading, rr_yaml_get(item, "url"));
+            }
             check_source(reading, item, &sources[count]);
             count++;
         }
@@ -237,9 +246,9 @@ static const rr_option store_options[] = {
      .help = "redis://[USER:PASSWORD@]HOST[:PORT][/DB], unix://PATH or memory"},
     {"password", RR_OPTION_TEXT, offsetof(rr_config, store.password), .help = "best as ${env:NAME} or ${file:PATH}"},
     {"timeout", RR_OPTION_MILLIS, offsetof(rr_config, store.timeout_ms), "2s", .least = 1, .most = DAY_MS,
-     .help = "of one call"},
+     .help = "time-out of one call"},
     {"wait_replicas", RR_OPTION_SIZE, offsetof(rr_config, store.wait_replicas), "0", .most = REPLICAS_MAX,
-     .help = "replicas that must have an effect before its record is acknowledged"},
+     .help = "replicas that must confirm a write before its record is acknowledged"},
     RR_OPTIONS_END,
 };
 
@@ -264,7 +273,7 @@ static const rr_option nats_channel_options[] = {
     {"url", RR_OPTION_TEXT, AT(url), .required = true, .form = "URL[,URL...]",
      .help = "nats://HOST:PORT or tls://HOST:PORT"},
     {"prefix", RR_OPTION_TEXT, AT(prefix), "rr.alerts", .form = "SUBJECT", .help = "subjects are PREFIX.CONTRACT.KIND"},
-    {"timeout", RR_OPTION_MILLIS, AT(timeout_ms), "5s", .least = 1, .most = DAY_MS, .help = "of one hand-over"},
+    {"timeout", RR_OPTION_MILLIS, AT(timeout_ms), "5s", .least = 1, .most = DAY_MS, .help = "time-out of one alert"},
     {"user", RR_OPTION_TEXT, AT(user), .help = "with 'password'"},
     {"password", RR_OPTION_TEXT, AT(password), .help = "best as ${env:NAME} or ${file:PATH}"},
     {"token", RR_OPTION_TEXT, AT(token), .help = "instead of user and password"},
@@ -277,59 +286,57 @@ static const rr_option nats_channel_options[] = {
 
 #undef AT
 
-static void read_nats_channel(const rr_reading *reading, const rr_yaml_node *node, rr_channel_options *options)
+static bool is_kind(const rr_channel_config *channel, const char *kind)
 {
+    return strcmp(channel->kind, kind) == 0;
+}
+
+static void read_channel_options(const rr_reading *reading, const rr_yaml_node *node, rr_channel_config *channel)
+{
+    rr_channel_options *options = &channel->options;
+    char what[80];
     rr_auth auth;
 
-    if (!rr_options_read(reading, nats_channel_options, "an alert channel of kind nats", node, options, NULL)) {
+    snprintf(what, sizeof what, "an alert channel of kind %.40s", channel->kind);
+    if (!rr_options_read(reading, nats_channel_options, what, node, options, NULL)) {
         return;
     }
     auth =
         (rr_auth){options->user, options->password, options->token, options->credentials_file, options->nkey_seed_file};
     rr_check_auth(reading, node, &auth);
-    rr_check_nats_url(reading, rr_yaml_get(node, "url"), options->url);
+    if (is_kind(channel, "nats")) {
+        rr_check_nats_url(reading, rr_yaml_get(node, "url"), options->url);
+    }
     rr_check_subject(reading, rr_yaml_get(node, "prefix"), "prefix", options->prefix, false);
 }
 
-static void unknown_channel(const rr_reading *reading, const rr_yaml_node *node, rr_slice kind)
-{
-    char hint[RR_HINT_MAX];
-    rr_nearest nearest;
-
-    rr_nearest_init(&nearest, kind);
-    rr_nearest_try(&nearest, RR_SLICE("log"));
-    rr_nearest_try(&nearest, RR_SLICE("nats"));
-    rr_problems_error(reading->problems, rr_yaml_place(reading, node),
-                      "unknown alert channel '%.*s': log, or {nats: {url: ...}}%s", RR_SHOW(kind),
-                      rr_nearest_hint(&nearest, "", hint));
-}
-
-/* `log`, or a mapping with the kind as its only key. */
+/* `log`, or a mapping with the kind as its only key. Whether there is such a kind is checked when all is read. */
 static bool read_channel(const rr_reading *reading, const rr_yaml_node *node, rr_channel_config *channel)
 {
-    if (node->kind == RR_YAML_SCALAR) {
-        if (rr_slice_equal(node->text, RR_SLICE("log"))) {
-            channel->kind = "log";
-            return true;
-        }
-        if (rr_slice_equal(node->text, RR_SLICE("nats"))) {
-            rr_problems_error(reading->problems, rr_yaml_place(reading, node),
-                              "an alert channel of kind nats needs a url: {nats: {url: nats://HOST:PORT}}");
-        } else {
-            unknown_channel(reading, node, node->raw);
-        }
+    const rr_yaml_node *kind = node->kind == RR_YAML_MAP && node->count == 1 ? node->first->key : node;
+
+    if (node->broken) {
         return false;
     }
-    if (node->kind != RR_YAML_MAP || node->count != 1) {
+    if (kind->kind != RR_YAML_SCALAR || rr_yaml_is_null(kind) || kind->text.len == 0) {
         rr_option_expect(reading, node, "alerts", "a list of log and {nats: {url: ...}}, one key each");
         return false;
     }
-    if (!rr_slice_equal(node->first->key->raw, RR_SLICE("nats"))) {
-        unknown_channel(reading, node->first->key, node->first->key->raw);
+    if (!rr_slice_equal(kind->text, kind->raw) && !rr_slice_equal(kind->text, RR_SLICE("log"))) {
+        rr_option_expect(reading, kind, "alerts",
+                         "a list of log and {nats: {url: ...}}"); /* Shows the raw text, which holds no secret. */
         return false;
     }
-    channel->kind = "nats";
-    read_nats_channel(reading, node->first, &channel->options);
+    channel->kind = kind->text.data;
+    channel->place = rr_yaml_place(reading, kind);
+    if (kind == node && is_kind(channel, "nats")) {
+        rr_problems_error(reading->problems, channel->place,
+                          "an alert channel of kind nats needs a url: {nats: {url: nats://HOST:PORT}}");
+    } else if (kind != node && is_kind(channel, "log")) {
+        rr_problems_error(reading->problems, channel->place, "an alert channel of kind log has no options: write log");
+    } else if (kind != node) {
+        read_channel_options(reading, node->first, channel);
+    }
     return true;
 }
 
@@ -356,23 +363,23 @@ static void read_alerts(const rr_reading *reading, const rr_yaml_node *node, voi
 static void read_plugins(const rr_reading *reading, const rr_yaml_node *node, void *target)
 {
     rr_config *config = target;
-    const char **paths;
+    rr_plugin_config *plugins;
     size_t count = 0;
     rr_slice path;
 
     if (!is_list(reading, node, "plugins", "a list of paths, or left out")) {
         return;
     }
-    paths = new_array(reading, node, sizeof *paths);
-    if (paths == NULL) {
+    plugins = new_array(reading, node, sizeof *plugins);
+    if (plugins == NULL) {
         return;
     }
     for (const rr_yaml_node *item = node->first; item != NULL; item = item->next) {
         if (rr_option_text(reading, item, "plugins", &path)) {
-            paths[count++] = rr_yaml_beside(reading, path);
+            plugins[count++] = (rr_plugin_config){rr_yaml_beside(reading, path), rr_yaml_place(reading, item)};
         }
     }
-    config->plugins = paths;
+    config->plugins = plugins;
     config->plugin_count = count;
 }
 
@@ -408,16 +415,17 @@ const rr_option rr_config_options[] = {
     {"sources", RR_OPTION_READ, 0, .required = true, .read_value = read_sources, .form = "[{...}, ...]",
      .inner = source_options, .help = "where records come from"},
     {"contracts", RR_OPTION_READ, 0, .read_value = read_contracts, .form = "[{...}, ...]", .inner = rr_contract_options,
-     .help = "what the records promise; here or in 'contracts_file'"},
+     .help = "the contracts of the records; here or in 'contracts_file'"},
     {"contracts_file", RR_OPTION_READ, 0, .read_value = read_contracts_file, .form = "PATH",
      .help = "a file with 'contracts:'; a relative path starts at this file's folder"},
     {"alerts", RR_OPTION_READ, 0, .read_value = read_alerts, .form = "[log, {nats: ...}]",
-     .inner = nats_channel_options, .help = "who hears of trouble (default [log])"},
+     .inner = nats_channel_options, .help = "where alerts go (default [log])"},
     {"plugins", RR_OPTION_READ, 0, .read_value = read_plugins, .form = "[PATH, ...]",
-     .help = "shared objects that bring other sources, stores or channels"},
+     .help = "shared objects with further sources, stores or alert channels"},
     {"drain_timeout", RR_OPTION_MILLIS, AT(drain_timeout_ms), "10s", .most = DAY_MS,
-     .help = "how long a SIGTERM waits for what is under way"},
-    {"log_level", RR_OPTION_WORD, AT(log_level), "info", .words = log_words, .help = "what is logged"},
+     .help = "how long SIGTERM waits for batches that have begun"},
+    {"log_level", RR_OPTION_WORD, AT(log_level), "info", .words = log_words,
+     .help = "the least important messages that are logged"},
     RR_OPTIONS_END,
 };
 
@@ -483,7 +491,7 @@ rr_status rr_config_load(const char *path, rr_config *config, rr_problems *probl
         return RR_MEMORY;
     }
     if (rr_yaml_slurp(path, RR_YAML_BYTES_MAX, &config->arena, &text, &error) != RR_OK) {
-        rr_problems_error(problems, (rr_place){path, 0, 0}, "%s", error.text + strlen(path) + 2);
+        rr_problems_error(problems, (rr_place){path, 0, 0}, "%s", error.text);
         return error.status == RR_INPUT ? RR_CONFIG : error.status;
     }
     return read_text(&reading, text, config);
