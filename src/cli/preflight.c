@@ -1,4 +1,4 @@
-/* `reconciler preflight`: looks at the real servers before anything depends on them. */
+/* `reconciler preflight`: checks the settings of the real servers before anything depends on them. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "preflight.h"
 
@@ -7,7 +7,7 @@
 #include "number.h"
 #include "opened.h"
 
-static int read_hope(const rr_args *args, const char *name, uint64_t *number)
+static int read_expected(const rr_args *args, const char *name, uint64_t *number)
 {
     const char *text = rr_args_value(args, name);
 
@@ -49,11 +49,11 @@ static int show(const rr_args *args, const rr_preflight *preflight)
     return good ? exit_code(preflight) : rr_status_exit_code(RR_MEMORY);
 }
 
-static int look(const rr_args *args, const rr_config *config, const rr_preflight_hopes *hopes)
+static int run_preflight(const rr_args *args, const rr_config *config, const rr_preflight_expected *expected)
 {
     rr_preflight preflight;
     rr_error error = {0};
-    rr_status status = rr_preflight_look(&preflight, config, hopes, &error);
+    rr_status status = rr_preflight_survey(&preflight, config, expected, &error);
     int code;
 
     status = status == RR_OK ? rr_preflight_judge(&preflight, &error) : status;
@@ -64,17 +64,17 @@ static int look(const rr_args *args, const rr_config *config, const rr_preflight
 
 static int run(const rr_args *args)
 {
-    rr_preflight_hopes hopes = {0};
+    rr_preflight_expected expected = {0};
     rr_error error = {0};
     rr_opened opened;
-    int code = read_hope(args, "expect-keys", &hopes.keys);
+    int code = read_expected(args, "expect-keys", &expected.keys);
 
-    code = code == RR_EXIT_DONE ? read_hope(args, "expect-identities", &hopes.identities) : code;
+    code = code == RR_EXIT_DONE ? read_expected(args, "expect-identities", &expected.identities) : code;
     if (code != RR_EXIT_DONE) {
         return code;
     }
-    code =
-        rr_opened_read(&opened, args, &error) == RR_OK ? look(args, &opened.config, &hopes) : rr_cli_fail(args, &error);
+    code = rr_opened_read(&opened, args, &error) == RR_OK ? run_preflight(args, &opened.config, &expected)
+                                                          : rr_cli_fail(args, &error);
     rr_opened_close(&opened);
     return code;
 }
@@ -89,11 +89,10 @@ static const rr_cli_option options[] = {
 
 const rr_command rr_command_preflight = {
     .name = "preflight",
-    .summary = "look whether the servers' settings keep what the configuration needs",
+    .summary = "check that the servers' settings keep what the configuration needs",
     .options = options,
-    .details = "Prints a line a finding: refuse (run would not start), warning or note; then, in plain words,\n"
-               "what the crash of each part can lose and who brings it back. Nothing is changed but that the\n"
-               "functions are loaded into Redis. Exit code 78 if something is refused; else 69 if a server\n"
-               "could not be looked at.\n",
+    .details = "Prints a line a finding: refuse (run would not start), warning or note; then what the crash of\n"
+               "each part can lose, and who restores it. It changes nothing but that it loads the functions\n"
+               "into Redis. Exit code 78 if something is refused; else 69 if a server could not be reached.\n",
     .run = run,
 };
