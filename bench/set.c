@@ -22,7 +22,7 @@ typedef struct cell {
 static cell *cells;
 static size_t cell_count, cell_room;
 
-static void fail(const char *what)
+static _Noreturn void fail(const char *what)
 {
     fprintf(stderr, "bench_set: %s\n", what);
     exit(1);
@@ -131,8 +131,8 @@ int main(int argc, char **argv)
     for (size_t k = 0; k < cell_count; k++) {
         bytes += cells[k].value_len;
     }
-    freeReplyObject(redisCommand(redis, "FLUSHALL"));
     printf("cells=%zu value_bytes=%zu", cell_count, bytes / cell_count);
+    freeReplyObject(redisCommand(redis, "FLUSHALL"));
     pass(redis, atoi(argv[2]), "create");
     pass(redis, atoi(argv[2]), "update");
     printf("\n");

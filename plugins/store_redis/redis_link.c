@@ -290,7 +290,7 @@ static rr_status check_server(rr_link *link, rr_error *error)
     if (status == RR_OK && version[0] == '\0') {
         return rr_link_odd(link, "INFO server", error);
     }
-    if (status == RR_OK && atoi(version) < OLDEST_MAJOR) {
+    if (status == RR_OK && strtol(version, NULL, 10) < OLDEST_MAJOR) {
         return rr_link_fail(link, RR_CONFIG, error,
                             "this is version %s; functions, which keep cells from being "
                             "overwritten unseen, need 7.0 or newer",
@@ -413,7 +413,7 @@ rr_status rr_link_open(rr_link *link, const char *url, const char *password, int
                        sizeof link->url.password - 1);
     }
     if (password != NULL) {
-        strcpy(link->url.password, password);
+        memcpy(link->url.password, password, strlen(password) + 1);
     }
     link->timeout_ms = timeout_ms;
     name_functions(&link->functions);
