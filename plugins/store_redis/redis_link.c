@@ -313,6 +313,7 @@ static rr_status load_functions(rr_link *link, rr_error *error)
     rr_link_go_on(link);
     status = send_all(link, rr_buf_view(&link->functions.load), error);
     status = status == RR_OK ? receive(link, &reply, error) : status;
+    /* NOLINTNEXTLINE(clang-analyzer-core.NullDereference): OK comes with a reply. */
     if (status == RR_OK && reply->type == REDIS_REPLY_ERROR && strstr(reply->str, "already exists") == NULL) {
         status = rr_link_fail(link, may_pass(reply) ? RR_UNAVAILABLE : RR_CONFIG, error,
                               "the function library cannot be loaded: %s", reply->str);
@@ -517,6 +518,7 @@ static rr_status ask_round(asking *at, rr_flight *flights, size_t count, rr_erro
         status = receive(at->link, &reply, error);
         if (status == RR_OK) {
             at->link->awaited--;
+            /* NOLINTNEXTLINE(clang-analyzer-core.CallAndMessage): OK comes with a reply. */
             status = take_reply(at, &flights[i], reply, error);
         }
     }
