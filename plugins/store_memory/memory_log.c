@@ -4,6 +4,8 @@
 
 #include <stdlib.h>
 
+#include "must.h"
+
 struct rr_log {
     rr_log_item *ring;
     size_t first, count, room, most;
@@ -24,6 +26,7 @@ rr_log *rr_log_new(size_t most)
 
 static rr_log_item *item_at(const rr_log *log, size_t index)
 {
+    RR_MUST(log->room != 0);
     return &log->ring[(log->first + index) % log->room];
 }
 

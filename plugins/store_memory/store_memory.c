@@ -8,6 +8,7 @@
 #include <time.h>
 
 #include "memory_table.h"
+#include "must.h"
 
 enum { LOG_MAX = 100000, AHEAD = 8, ID_TEXT_MAX = 24 };
 
@@ -138,6 +139,7 @@ static rr_slice parts_name(rr_arena *arena, rr_slice key, rr_slice token)
     size_t len = key.len + sizeof between - 1 + RR_BIRTH_LEN;
     char *name = rr_arena_take(arena, len);
 
+    RR_MUST(token.len >= RR_BIRTH_LEN);
     if (name == NULL) {
         return (rr_slice){NULL, 0};
     }

@@ -84,7 +84,7 @@ static void take_info(look *at)
 
     if (info_text(at, "redis_version", version, sizeof version)) {
         snprintf(survey->server, sizeof survey->server, "Redis %s", version);
-        survey->too_old = rr_known_of(atoi(version) < OLDEST_MAJOR);
+        survey->too_old = rr_known_of(strtol(version, NULL, 10) < OLDEST_MAJOR);
     }
     if (info_text(at, "role", role, sizeof role)) {
         survey->replica = rr_known_of(strcmp(role, "master") != 0);

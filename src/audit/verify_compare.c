@@ -183,6 +183,7 @@ bool rr_verify_compare_pair(rr_verify *v, rr_verify_pair *p, bool last)
         const rr_cell *expected = a < p->expected.cell_count ? &p->expected.cells[a] : NULL;
         const rr_cell *found = b < p->found.cell_count ? &p->found.cells[b] : NULL;
         int order = expected == NULL ? 1 : found == NULL ? -1 : rr_window_compare(expected->window, found->window);
+        /* NOLINTNEXTLINE(clang-analyzer-core.NullDereference): `order` says which of the two is there. */
         rr_window window = session ? (order <= 0 ? expected->window : found->window) : p->listed->window;
         bool gone = rr_cell_may_be_gone(v->options->contract, window, v->options->now_us());
         const rr_verify_shown *as = &p->shown[b]; /* of `found`; there is one more than cells */

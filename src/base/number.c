@@ -315,7 +315,7 @@ size_t rr_double_print(double number, char *text)
 {
     size_t sign = signbit(number) ? 1 : 0;
     double size = fabs(number);
-    shortest s;
+    shortest s = {.len = 0};
 
     text[0] = '-';
     if (size < 1e15 && size == (double)(uint64_t)size) {

@@ -8,7 +8,7 @@
 #include "opened.h"
 #include "printable.h"
 
-static int read_hope(const rr_args *args, const char *name, uint64_t *number)
+static int read_expected(const rr_args *args, const char *name, uint64_t *number)
 {
     const char *text = rr_args_value(args, name);
 
@@ -70,11 +70,11 @@ static int show(const rr_args *args, const rr_preflight *preflight)
     return good ? exit_code(preflight) : rr_status_exit_code(RR_MEMORY);
 }
 
-static int look(const rr_args *args, const rr_config *config, const rr_preflight_hopes *hopes)
+static int run_preflight(const rr_args *args, const rr_config *config, const rr_preflight_expected *expected)
 {
     rr_preflight preflight;
     rr_error error = {0};
-    rr_status status = rr_preflight_look(&preflight, config, hopes, &error);
+    rr_status status = rr_preflight_survey(&preflight, config, expected, &error);
     int code;
 
     status = status == RR_OK ? rr_preflight_judge(&preflight, &error) : status;
@@ -85,17 +85,17 @@ static int look(const rr_args *args, const rr_config *config, const rr_preflight
 
 static int run(const rr_args *args)
 {
-    rr_preflight_hopes hopes = {0};
+    rr_preflight_expected expected = {0};
     rr_error error = {0};
     rr_opened opened;
-    int code = read_hope(args, "expect-keys", &hopes.keys);
+    int code = read_expected(args, "expect-keys", &expected.keys);
 
-    code = code == RR_EXIT_DONE ? read_hope(args, "expect-identities", &hopes.identities) : code;
+    code = code == RR_EXIT_DONE ? read_expected(args, "expect-identities", &expected.identities) : code;
     if (code != RR_EXIT_DONE) {
         return code;
     }
-    code =
-        rr_opened_read(&opened, args, &error) == RR_OK ? look(args, &opened.config, &hopes) : rr_cli_fail(args, &error);
+    code = rr_opened_read(&opened, args, &error) == RR_OK ? run_preflight(args, &opened.config, &expected)
+                                                          : rr_cli_fail(args, &error);
     rr_opened_close(&opened);
     return code;
 }

@@ -161,6 +161,7 @@ static bool is_withdrawal_known(const rr_register *reg, const rr_record *record)
     for (unsigned k = 0; k < reg->named_count && is_named(reg, record->retracts_version); k++) {
         rr_slice content = rr_packed_get_slice(&named);
 
+        /* NOLINTNEXTLINE(clang-analyzer-core.NullDereference): each named content has at least its status. */
         if ((uint8_t)content.data[0] == record->status &&
             rr_slice_equal((rr_slice){content.data + 1, content.len - 1}, record->values)) {
             return true;

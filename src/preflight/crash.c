@@ -1,13 +1,20 @@
-/* In plain words: what the crash of each part can lose with these settings, and who brings it back. */
+/* What the crash of each part can lose with these settings, and who restores it, in sentences for people. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <stdio.h>
 
 #include "rows.h"
 
-/* What survives of what the store acknowledged, from the most to the least. */
-typedef enum keeping { KEEPS_ALL, KEEPS_TO_A_SECOND, KEEPS_MOST, KEEPS_SNAPSHOT, KEEPS_NOTHING, KEEPS_UNTOLD } keeping;
+/* Which of the writes that the store confirmed survive a crash, from the most to the least. */
+typedef enum durability {
+    KEEPS_ALL,
+    KEEPS_TO_A_SECOND,
+    KEEPS_MOST,
+    KEEPS_SNAPSHOT,
+    KEEPS_NOTHING,
+    KEEPS_UNKNOWN
+} durability;
 
-static keeping after_process(const rr_store_survey *store)
+static durability durability_of_process(const rr_store_survey *store)
 {
     if (store->log == RR_YES) {
         return KEEPS_ALL;
@@ -15,153 +22,154 @@ static keeping after_process(const rr_store_survey *store)
     if (store->log == RR_NO && store->snapshots != RR_UNKNOWN) {
         return store->snapshots == RR_YES ? KEEPS_SNAPSHOT : KEEPS_NOTHING;
     }
-    return KEEPS_UNTOLD;
+    return KEEPS_UNKNOWN;
 }
 
-static keeping after_machine(const rr_store_survey *store)
+static durability durability_of_machine(const rr_store_survey *store)
 {
     if (store->log != RR_YES) {
-        return after_process(store);
+        return durability_of_process(store);
     }
     return strcmp(store->log_sync, "always") == 0     ? KEEPS_ALL
            : strcmp(store->log_sync, "everysec") == 0 ? KEEPS_TO_A_SECOND
            : store->log_sync[0] != '\0'               ? KEEPS_MOST
-                                                      : KEEPS_UNTOLD;
+                                                      : KEEPS_UNKNOWN;
 }
 
-static const char *loss_words(keeping kept)
+static const char *describe_loss(durability kept)
 {
     switch (kept) {
-    case KEEPS_ALL: return "nothing: every write that we act upon is on its disk";
+    case KEEPS_ALL: return "nothing: a write is on the store's disk before its record is acknowledged";
     case KEEPS_TO_A_SECOND:
         return "about the last second of writes (appendfsync everysec), with their alerts and decisions";
     case KEEPS_MOST:
-        return "what the kernel had not written, about 30 seconds (appendfsync no), with their alerts and "
+        return "the writes that the kernel had not yet written, about 30 seconds (appendfsync no), with their alerts "
+               "and "
                "decisions";
     case KEEPS_SNAPSHOT: return "everything since the last snapshot, with its alerts and decisions";
-    case KEEPS_NOTHING: return "every cell, open conflict, alert not yet sent and decision: it keeps nothing on disk";
-    default: return "no telling: the server did not tell how it keeps its writes";
+    case KEEPS_NOTHING: return "every cell, open conflict, unsent alert and decision: the store keeps nothing on disk";
+    default: return "unknown: the server did not tell how it keeps its writes";
     }
 }
 
-static void put(char *text, size_t room, const char *more)
+static void append(char *text, size_t room, const char *more)
 {
     size_t len = strlen(text);
 
     snprintf(text + len, room - len, "%s", more);
 }
 
-/* The streams of all sources that were looked at, from the best to the worst for reading again. */
-static void put_reach(const rr_preflight *preflight, char *text, size_t room)
+/* Says of the stream of each source that was surveyed how far back it can be read again. */
+static void append_history(const rr_preflight *preflight, char *text, size_t room)
 {
     for (size_t k = 0; k < preflight->config->source_count; k++) {
-        const rr_source_survey *told = &preflight->sources[k].told;
+        const rr_source_survey *survey = &preflight->sources[k].survey;
         char line[320], age[RR_AMOUNT_MAX];
 
-        if (preflight->sources[k].status != RR_OK || told->stream.there != RR_YES) {
+        if (preflight->sources[k].status != RR_OK || survey->stream.there != RR_YES) {
             continue;
         }
-        if (!rr_told_repeatable(told)) {
+        if (!rr_is_replayable(survey)) {
             snprintf(line, sizeof line,
-                     " What came by source %s does not come back: stream %s (%s) dropped it when it was "
+                     " The records of source %s cannot be read again: stream %s (%s) dropped each when it was "
                      "acknowledged.",
-                     preflight->config->sources[k].name, told->stream.name, told->stream.retention);
-            put(text, room, line);
-        } else if (told->stream.max_age_us > 0) {
-            snprintf(line, sizeof line, " Stream %s reaches back %s.", told->stream.name,
-                     rr_amount_us(told->stream.max_age_us, age));
-            put(text, room, line);
-        } else if (told->stream.max_messages > 0 || told->stream.max_bytes > 0) {
-            snprintf(line, sizeof line, " Stream %s reaches back as far as its limits let it.", told->stream.name);
-            put(text, room, line);
+                     preflight->config->sources[k].name, survey->stream.name, survey->stream.retention);
+            append(text, room, line);
+        } else if (survey->stream.max_age_us > 0) {
+            snprintf(line, sizeof line, " Stream %s reaches back %s.", survey->stream.name,
+                     rr_amount_us(survey->stream.max_age_us, age));
+            append(text, room, line);
+        } else if (survey->stream.max_messages > 0 || survey->stream.max_bytes > 0) {
+            snprintf(line, sizeof line, " Stream %s reaches back as far as its limits allow.", survey->stream.name);
+            append(text, room, line);
         }
     }
 }
 
-static void say_store(const rr_preflight *preflight, const char *part, keeping kept, rr_crash *crash)
+static void describe_store_crash(const rr_preflight *preflight, const char *part, durability kept, rr_crash *crash)
 {
     *crash = (rr_crash){.part = part};
-    put(crash->loses, sizeof crash->loses, loss_words(kept));
+    append(crash->loses, sizeof crash->loses, describe_loss(kept));
     if (kept != KEEPS_ALL) {
-        put(crash->restored, sizeof crash->restored,
-            "the reconciler: it sees another incarnation, reads the stream again from its checkpoint, and "
-            "each record "
-            "that was lost takes effect again.");
-        put_reach(preflight, crash->restored, sizeof crash->restored);
+        append(crash->restored, sizeof crash->restored,
+               "the reconciler: it notices that the store lost writes, and reads the stream again from its checkpoint. "
+               "Each "
+               "lost record takes effect again.");
+        append_history(preflight, crash->restored, sizeof crash->restored);
     }
 }
 
-/* Who confirmed has it in memory, not on a disk: it helps who takes over, and not the one that comes back. */
-static void add_replicas(size_t waited_for, rr_crash *crash)
+/* A replica that confirms a write has it in memory, not on disk. That helps where this replica takes over, and not
+ * where the master starts again. */
+static void append_failover(size_t waited_for, rr_crash *crash)
 {
     char line[160];
 
     if (waited_for == 0) {
-        put(crash->loses, sizeof crash->loses, "; where a replica takes over: what it had not received yet");
+        append(crash->loses, sizeof crash->loses,
+               "; where a replica takes over: the writes that it had not yet received");
         return;
     }
     snprintf(line, sizeof line,
              "; where a replica takes over that has confirmed (wait_replicas is %zu): nothing that was acknowledged",
              waited_for);
-    put(crash->loses, sizeof crash->loses, line);
+    append(crash->loses, sizeof crash->loses, line);
 }
 
-static void add_machine(const rr_store_survey *store, size_t waited_for, rr_crash *crash)
+static void append_machine(const rr_store_survey *store, size_t waited_for, rr_crash *crash)
 {
     if (store->replicas > 0) {
-        add_replicas(waited_for, crash);
+        append_failover(waited_for, crash);
         if (crash->restored[0] == '\0') {
-            put(crash->restored, sizeof crash->restored,
-                "after a change of master the reconciler reads the stream again from its checkpoint");
+            append(crash->restored, sizeof crash->restored,
+                   "the reconciler: after a change of master it reads the stream again from its checkpoint");
         }
-    } else if (store->replicas == 0 && after_machine(store) != KEEPS_NOTHING) {
-        put(crash->loses, sizeof crash->loses, "; if its disk is gone: everything");
+    } else if (store->replicas == 0 && durability_of_machine(store) != KEEPS_NOTHING) {
+        append(crash->loses, sizeof crash->loses, "; if its disk is gone: everything");
     }
 }
 
-static void say_reconciler(rr_crash *crash)
+static void describe_reconciler_crash(rr_crash *crash)
 {
     *crash = (rr_crash){.part = "the reconciler, or its machine"};
-    put(crash->loses, sizeof crash->loses,
-        "nothing: a record is acknowledged only after its effect is stored, and what was not comes again "
-        "after ack_wait, "
-        "without counting twice");
+    append(crash->loses, sizeof crash->loses,
+           "nothing: a record is acknowledged only after its effect is stored; an unacknowledged record is delivered "
+           "again after "
+           "ack_wait, and does not count twice");
 }
 
-static void say_nats_process(const rr_source_config *source, const rr_stream_survey *stream, rr_crash *crash)
+static void describe_nats_process_crash(const rr_source_config *source, const rr_stream_survey *stream, rr_crash *crash)
 {
     *crash = (rr_crash){.part = "the nats-server process"};
     snprintf(crash->where, sizeof crash->where, "source %.150s", source->name);
     if (stream->replicas > 1 || strcmp(stream->storage, "memory") != 0) {
-        put(crash->loses, sizeof crash->loses,
-            "nothing but the last acknowledgements: these records come again, and change nothing");
+        append(crash->loses, sizeof crash->loses,
+               "only the last acknowledgements: their records are delivered again, and change nothing");
         return;
     }
-    put(crash->loses, sizeof crash->loses,
-        "every record that was not read yet, and all that could be read again: the stream is in memory");
-    put(crash->restored, sizeof crash->restored,
-        "nobody but the producers; cells stay as they are, and the source stops");
+    append(crash->loses, sizeof crash->loses,
+           "every unread record, and every record that could be read again: the stream is in memory");
+    append(crash->restored, sizeof crash->restored, "only the producers; cells stay as they are, and the source stops");
 }
 
-static void say_nats_machine(const rr_source_config *source, const rr_stream_survey *stream, rr_crash *crash)
+static void describe_nats_machine_crash(const rr_source_config *source, const rr_stream_survey *stream, rr_crash *crash)
 {
     *crash = (rr_crash){.part = "the nats-server's machine"};
     snprintf(crash->where, sizeof crash->where, "source %.150s", source->name);
     if (stream->replicas > 1) {
-        put(crash->loses, sizeof crash->loses, "nothing as long as most of its replicas live");
+        append(crash->loses, sizeof crash->loses, "nothing as long as most of its replicas live");
         return;
     }
     if (strcmp(stream->storage, "memory") == 0) {
-        put(crash->loses, sizeof crash->loses, "the same as its process: the stream is in memory");
+        append(crash->loses, sizeof crash->loses, "the same as a crash of its process: the stream is in memory");
     } else {
-        put(crash->loses, sizeof crash->loses,
-            "messages that its disk did not have yet (it syncs every two minutes by default), though their "
-            "producers were "
-            "told that they are stored; if the disk is gone: every record that was not read yet");
+        append(crash->loses, sizeof crash->loses,
+               "messages that were not yet on its disk (it syncs every two minutes by default), though it confirmed "
+               "them to their "
+               "producers; if the disk is gone: every unread record");
     }
-    put(crash->restored, sizeof crash->restored,
-        "nobody but the producers; the reconciler sees that the stream went back, stops that source and says "
-        "so");
+    append(crash->restored, sizeof crash->restored,
+           "only the producers; the reconciler notices that the stream lost its end, stops that source and logs it");
 }
 
 size_t rr_preflight_crashes(const rr_preflight *preflight, rr_crash *crashes, size_t most)
@@ -171,23 +179,24 @@ size_t rr_preflight_crashes(const rr_preflight *preflight, rr_crash *crashes, si
     if (most < 3) {
         return 0;
     }
-    say_reconciler(&crashes[count++]);
+    describe_reconciler_crash(&crashes[count++]);
     if (preflight->store_status == RR_OK) {
         bool redis = strncmp(preflight->store.server, "Redis", 5) == 0;
 
-        say_store(preflight, redis ? "the Redis process" : "the store", after_process(&preflight->store),
-                  &crashes[count++]);
+        describe_store_crash(preflight, redis ? "the Redis process" : "the store",
+                             durability_of_process(&preflight->store), &crashes[count++]);
         if (redis) {
-            say_store(preflight, "the Redis machine", after_machine(&preflight->store), &crashes[count]);
-            add_machine(&preflight->store, preflight->config->store.wait_replicas, &crashes[count++]);
+            describe_store_crash(preflight, "the Redis machine", durability_of_machine(&preflight->store),
+                                 &crashes[count]);
+            append_machine(&preflight->store, preflight->config->store.wait_replicas, &crashes[count++]);
         }
     }
     for (size_t k = 0; k < preflight->config->source_count && count + 2 <= most; k++) {
-        const rr_stream_survey *stream = &preflight->sources[k].told.stream;
+        const rr_stream_survey *stream = &preflight->sources[k].survey.stream;
 
         if (preflight->sources[k].status == RR_OK && stream->there == RR_YES && stream->storage[0] != '\0') {
-            say_nats_process(&preflight->config->sources[k], stream, &crashes[count++]);
-            say_nats_machine(&preflight->config->sources[k], stream, &crashes[count++]);
+            describe_nats_process_crash(&preflight->config->sources[k], stream, &crashes[count++]);
+            describe_nats_machine_crash(&preflight->config->sources[k], stream, &crashes[count++]);
         }
     }
     return count;

@@ -120,6 +120,7 @@ static void gather(burst *bursts, const rr_log_entry *stored, rr_buf *text, rr_a
     copy[stored->bytes.len] = '\0';
     entry = yajl_tree_parse(copy, complaint, sizeof complaint);
     kinds = entry == NULL ? NULL : yajl_tree_get(entry, path, yajl_t_array);
+    /* NOLINTNEXTLINE(clang-analyzer-core.NullDereference): yajl_tree_get was asked for an array. */
     for (size_t k = 0; kinds != NULL && k < YAJL_GET_ARRAY(kinds)->len; k++) {
         const char *word = YAJL_GET_STRING(YAJL_GET_ARRAY(kinds)->values[k]);
         int kind = word == NULL ? -1 : rr_alert_parse(rr_slice_of(word));

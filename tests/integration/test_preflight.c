@@ -261,50 +261,20 @@ static void fill_letters(void)
 
 /* ---- what is done to Redis, and undone ---- */
 
-static void each_second(const rr_server *server)
-{
-    tell_redis(server, NULL, 0, "CONFIG SET appendfsync everysec");
-}
-
-static void at_once(const rr_server *server)
-{
-    tell_redis(server, NULL, 0, "CONFIG SET appendfsync always");
-}
-
-static void lame_user(const rr_server *server)
-{
-    tell_redis(server, NULL, 0, "ACL SETUSER lame on >pw ~rr:* +@all -hset -xautoclaim");
-}
-
-static void foreign_user(const rr_server *server)
-{
-    tell_redis(server, NULL, 0, "ACL SETUSER lame on >pw resetkeys ~other:* +@all");
-}
-
-static void blind_user(const rr_server *server)
-{
-    tell_redis(server, NULL, 0, "ACL SETUSER lame on >pw resetkeys ~rr:* +@all -config");
-}
-
-static void impatient_user(const rr_server *server)
-{
-    tell_redis(server, NULL, 0, "ACL SETUSER lame on >pw resetkeys ~rr:* +@all -wait");
-}
+static const char each_second[] = "CONFIG SET appendfsync everysec";
+static const char at_once[] = "CONFIG SET appendfsync always";
+static const char lame_user[] = "ACL SETUSER lame on >pw ~rr:* +@all -hset -xautoclaim";
+static const char foreign_user[] = "ACL SETUSER lame on >pw resetkeys ~other:* +@all";
+static const char blind_user[] = "ACL SETUSER lame on >pw resetkeys ~rr:* +@all -config";
+static const char impatient_user[] = "ACL SETUSER lame on >pw resetkeys ~rr:* +@all -wait";
+static const char no_user[] = "ACL DELUSER lame";
 
 /* As docs/operations.md has it. */
-static void documented_user(const rr_server *server)
-{
-    tell_redis(server, NULL, 0,
-               "ACL SETUSER lame on >pw ~rr:* ~rr.g* +@read +@write +fcall +function|load +function|list +info +select "
-               "+wait +multi +discard +acl|whoami +config|get");
-}
+static const char documented_user[] =
+    "ACL SETUSER lame on >pw ~rr:* ~rr.g* +@read +@write +fcall +function|load +function|list +info +select "
+    "+wait +multi +discard +acl|whoami +config|get";
 
-static void no_user(const rr_server *server)
-{
-    tell_redis(server, NULL, 0, "ACL DELUSER lame");
-}
-
-/* So much that what the look itself takes does not matter. */
+/* So full that the memory which the survey itself takes does not matter. */
 static void nearly_fill(const rr_server *server)
 {
     char *filler = calloc(1, 20000001), info[8192];
@@ -329,25 +299,20 @@ typedef struct fault {
     rr_preflight_severity severity;
     const char *seen;           /* is in what was seen */
     const char *also[ALSO_MAX]; /* other findings that the fault brings */
-    /* Redis: a server of its own with these more arguments, the replica, or one that is too old; else the good one. */
+    /* Redis: a server of its own with these further arguments, the replica, or one that is too old; else the good
+     * one. */
     const char *const *redis;
-    bool on_replica, on_old;
-    void (*before)(const rr_server *server), (*after)(const rr_server *server);
-    const char *user; /* "lame:pw@" */
+    bool on_replica, on_old, nearly_full;
+    const char *before, *after; /* commands to Redis that make the fault and undo it */
+    const char *user;           /* "lame:pw@" */
     bool no_stream, no_letters, no_consumer, full_letters;
     shape_stream *stream, *letters;
     shape_consumer *consumer;
     const char *store, *source, *contract; /* lines of YAML; contract NULL: delta, a minute, 7 days */
-    rr_preflight_hopes hopes;
-    void (*facts)(rr_preflight *preflight); /* where no server at hand can have it */
+    rr_preflight_expected expected;
 } fault;
 
 #define ARGS(...) ((const char *const[]){GOOD_REDIS, __VA_ARGS__, NULL})
-
-static void three_replicas(rr_preflight *preflight)
-{
-    preflight->sources[0].told.stream.replicas = 3;
-}
 
 static const char cumulative[] = "    mode: cumulative\n    window: {kind: tumbling, size: 1m}\n    retention: 7d\n";
 static const char lasting[] = "    mode: cumulative\n    window: {kind: tumbling, size: 1m}\n    retention: forever\n";
@@ -388,14 +353,14 @@ static const fault faults[] = {
      .user = "lame:pw@"},
     {NOTES("store_no_replica", "no replica"), .redis = ARGS("--repl-diskless-sync-delay", "0")},
     {NOTES("store_memory_unbounded", "maxmemory is 0"), .redis = ARGS("--maxmemory", "0")},
-    {WARNS("store_nearly_full", "of 2"), .redis = ARGS("--maxmemory", "0"), .before = nearly_fill},
+    {WARNS("store_nearly_full", "of 2"), .redis = ARGS("--maxmemory", "0"), .nearly_full = true},
     {NOTES("store_expires_at_once", "lazyfree"), .redis = ARGS("--lazyfree-lazy-expire", "no")},
     {.row = NULL, .redis = ARGS("--lazyfree-lazy-expire", "no"), .contract = cumulative, .also = {"store_no_replica"}},
-    {WARNS("memory_short", "1000000 keys want about 6.9 TB; maxmemory is 537 MB"), .contract = cumulative,
-     .hopes = {.keys = 1000000}},
-    {NOTES("memory_estimated", "10 keys want about 69 MB"), .contract = cumulative, .hopes = {.keys = 10}},
-    {NOTES("memory_estimated", "10 keys want about 0 bytes, and 8.6 MB more each day without end"), .contract = lasting,
-     .hopes = {.keys = 10}, .also = {"retention_forever"}},
+    {WARNS("memory_short", "1000000 keys need about 6.9 TB; maxmemory is 537 MB"), .contract = cumulative,
+     .expected = {.keys = 1000000}},
+    {NOTES("memory_estimated", "10 keys need about 69 MB"), .contract = cumulative, .expected = {.keys = 10}},
+    {NOTES("memory_estimated", "10 keys need about 0 bytes, and 8.6 MB more each day without end"), .contract = lasting,
+     .expected = {.keys = 10}, .also = {"retention_forever"}},
 
     {REFUSES("unrepeatable_unsafe", "has workqueue retention, and the store writes its log to disk each second"),
      .stream = work_queue, .redis = ARGS("--appendfsync", "everysec"), .also = {"store_synced_each_second"}},
@@ -561,26 +526,53 @@ static void load_config(rr_config *config, const char *text)
     rr_problems_fini(&problems);
 }
 
-static void look_and_check(size_t at, const fault *f, const char *store)
+static void read_config(const fault *f, const char *store, rr_config *config)
 {
-    rr_preflight preflight;
-    rr_error error = {0};
-    rr_config config;
     char text[4096];
 
     print_config(f, store, text, sizeof text);
-    load_config(&config, text);
-    assert_int_equal(rr_preflight_look(&preflight, &config, &f->hopes, &error), RR_OK);
-    if (preflight.store_status != RR_OK || preflight.sources[0].status != RR_OK) {
-        fail_msg("case %zu: not looked at: %s%s", at, preflight.store_error.text, preflight.sources[0].error.text);
+    load_config(config, text);
+}
+
+/* A configuration and the survey of its servers. */
+typedef struct surveyed {
+    rr_config config;
+    rr_preflight preflight;
+} surveyed;
+
+static void survey(const fault *f, const char *store, surveyed *all)
+{
+    rr_error error = {0};
+
+    read_config(f, store, &all->config);
+    assert_int_equal(rr_preflight_survey(&all->preflight, &all->config, &f->expected, &error), RR_OK);
+}
+
+static void judge(surveyed *all)
+{
+    rr_error error = {0};
+
+    assert_int_equal(rr_preflight_judge(&all->preflight, &error), RR_OK);
+}
+
+static void end_survey(surveyed *all)
+{
+    rr_preflight_fini(&all->preflight);
+    rr_config_fini(&all->config);
+}
+
+static void survey_and_check(size_t at, const fault *f, const char *store)
+{
+    surveyed all;
+
+    survey(f, store, &all);
+    if (all.preflight.store_status != RR_OK || all.preflight.sources[0].status != RR_OK) {
+        fail_msg("case %zu: not surveyed: %s%s", at, all.preflight.store_error.text,
+                 all.preflight.sources[0].error.text);
     }
-    if (f->facts != NULL) {
-        f->facts(&preflight);
-    }
-    assert_int_equal(rr_preflight_judge(&preflight, &error), RR_OK);
-    check_findings(at, f, &preflight);
-    rr_preflight_fini(&preflight);
-    rr_config_fini(&config);
+    judge(&all);
+    check_findings(at, f, &all.preflight);
+    end_survey(&all);
 }
 
 static void run_case(size_t at, const fault *f)
@@ -599,13 +591,16 @@ static void run_case(size_t at, const fault *f)
         start_old(&old);
     }
     if (f->before != NULL) {
-        f->before(redis);
+        tell_redis(redis, NULL, 0, f->before);
+    }
+    if (f->nearly_full) {
+        nearly_fill(redis);
     }
     snprintf(store, sizeof store, "redis://%s127.0.0.1:%d", f->user == NULL ? "" : f->user,
              f->on_old ? old.port : redis->port);
-    look_and_check(at, f, store);
+    survey_and_check(at, f, store);
     if (f->after != NULL) {
-        f->after(redis);
+        tell_redis(redis, NULL, 0, f->after);
     }
     if (f->on_old) {
         stop_old(&old);
@@ -621,24 +616,19 @@ static void test_each_fault_is_found_alone(void **state)
     }
 }
 
+/* No server at hand can have three replicas. */
 static void test_three_replicas_of_a_stream_are_no_finding(void **state)
 {
-    static const fault many = {.row = NULL};
-    rr_preflight preflight;
-    rr_error error = {0};
-    rr_config config;
-    char text[4096];
+    static const fault none = {.row = NULL};
+    surveyed all;
 
     (void)state;
-    prepare_streams(&many);
-    print_config(&many, w.redis.url, text, sizeof text);
-    load_config(&config, text);
-    assert_int_equal(rr_preflight_look(&preflight, &config, NULL, &error), RR_OK);
-    three_replicas(&preflight);
-    assert_int_equal(rr_preflight_judge(&preflight, &error), RR_OK);
-    assert_int_equal(preflight.finding_count, 0);
-    rr_preflight_fini(&preflight);
-    rr_config_fini(&config);
+    prepare_streams(&none);
+    survey(&none, w.redis.url, &all);
+    all.preflight.sources[0].survey.stream.replicas = 3;
+    judge(&all);
+    assert_int_equal(all.preflight.finding_count, 0);
+    end_survey(&all);
 }
 
 static void test_every_row_has_a_case(void **state)
@@ -656,26 +646,21 @@ static void test_every_row_has_a_case(void **state)
     }
 }
 
-/* What is not told makes no finding but that. */
+/* A setting that is not told makes no finding but the one that it is hidden. */
 static void test_what_is_not_told_is_no_fault(void **state)
 {
     static const fault none = {.row = NULL};
-    rr_preflight preflight;
-    rr_error error = {0};
-    rr_config config;
-    char text[4096];
+    surveyed all;
 
     (void)state;
-    print_config(&none, w.redis.url, text, sizeof text);
-    load_config(&config, text);
-    assert_int_equal(rr_preflight_look(&preflight, &config, NULL, &error), RR_OK);
-    preflight.store = (rr_store_survey){.replicas = RR_NOT_TOLD, .max_memory = RR_NOT_TOLD, .used_memory = RR_NOT_TOLD};
-    memset(&preflight.sources[0].told, 0, sizeof preflight.sources[0].told);
-    assert_int_equal(rr_preflight_judge(&preflight, &error), RR_OK);
-    assert_int_equal(preflight.finding_count, 1);
-    assert_string_equal(preflight.findings[0].row->name, "store_settings_hidden");
-    rr_preflight_fini(&preflight);
-    rr_config_fini(&config);
+    survey(&none, w.redis.url, &all);
+    all.preflight.store =
+        (rr_store_survey){.replicas = RR_NOT_TOLD, .max_memory = RR_NOT_TOLD, .used_memory = RR_NOT_TOLD};
+    memset(&all.preflight.sources[0].survey, 0, sizeof all.preflight.sources[0].survey);
+    judge(&all);
+    assert_int_equal(all.preflight.finding_count, 1);
+    assert_string_equal(all.preflight.findings[0].row->name, "store_settings_hidden");
+    end_survey(&all);
 }
 
 /* ---- what a crash can lose ---- */
@@ -695,25 +680,19 @@ static void check_crash(const fault *f, const char *store, const char *part, con
 {
     rr_crash crashes[RR_CRASHES_MAX + RR_CRASHES_PER_SOURCE];
     const rr_crash *crash;
-    rr_preflight preflight;
-    rr_error error = {0};
-    rr_config config;
-    char text[4096];
+    surveyed all;
 
     prepare_streams(f);
-    print_config(f, store, text, sizeof text);
-    load_config(&config, text);
-    assert_int_equal(rr_preflight_look(&preflight, &config, NULL, &error), RR_OK);
-    crash = crash_of(crashes, rr_preflight_crashes(&preflight, crashes, sizeof crashes / sizeof *crashes), part);
+    survey(f, store, &all);
+    crash = crash_of(crashes, rr_preflight_crashes(&all.preflight, crashes, sizeof crashes / sizeof *crashes), part);
     if (strstr(crash->loses, loses) == NULL || strstr(crash->restored, restored) == NULL) {
         fail_msg("%s: loses '%s', restored '%s'; wanted '%s', '%s'", part, crash->loses, crash->restored, loses,
                  restored);
     }
-    rr_preflight_fini(&preflight);
-    rr_config_fini(&config);
+    end_survey(&all);
 }
 
-static void test_crashes_in_plain_words(void **state)
+static void test_what_a_crash_can_lose(void **state)
 {
     static const fault plain = {.row = NULL}, queue = {.stream = work_queue}, memory = {.stream = in_memory},
                        short_history = {.stream = a_day}, waits = {.store = "  wait_replicas: 1\n"};
@@ -729,11 +708,11 @@ static void test_crashes_in_plain_words(void **state)
                 "that has confirmed (wait_replicas is 1): nothing that was acknowledged", "reads the stream again");
     check_crash(&plain, bare.url, "Redis process", "every cell", "reads the stream again");
     check_crash(&short_history, bare.url, "Redis process", "every cell", "Stream S reaches back 1d.");
-    check_crash(&queue, bare.url, "Redis process", "every cell", "source orders does not come back");
+    check_crash(&queue, bare.url, "Redis process", "every cell", "records of source orders cannot be read again");
     check_crash(&plain, seconds.url, "Redis process", "nothing", "");
     check_crash(&plain, seconds.url, "Redis machine", "last second", "reads the stream again");
     check_crash(&plain, w.redis.url, "nats-server process", "last acknowledgements", "");
-    check_crash(&memory, w.redis.url, "nats-server process", "not read yet", "producers");
+    check_crash(&memory, w.redis.url, "nats-server process", "every unread record", "producers");
     check_crash(&plain, w.redis.url, "nats-server's machine", "two minutes", "producers");
     check_crash(&plain, "memory", "the store", "every cell", "reads the stream again");
     rr_server_fini(&bare);
@@ -757,11 +736,9 @@ static rr_status check_for_run(const fault *f, const char *store, rr_error *erro
 {
     rr_config config;
     rr_status status;
-    char text[4096];
 
     prepare_streams(f);
-    print_config(f, store, text, sizeof text);
-    load_config(&config, text);
+    read_config(f, store, &config);
     told = 0;
     told_text[0] = '\0';
     *error = (rr_error){0};
@@ -861,7 +838,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_each_fault_is_found_alone),
         cmocka_unit_test(test_three_replicas_of_a_stream_are_no_finding),
         cmocka_unit_test(test_what_is_not_told_is_no_fault),
-        cmocka_unit_test(test_crashes_in_plain_words),
+        cmocka_unit_test(test_what_a_crash_can_lose),
         cmocka_unit_test(test_what_run_is_told),
         cmocka_unit_test(test_exit_codes),
     };

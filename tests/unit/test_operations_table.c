@@ -13,7 +13,7 @@ static void put_table(rr_buf *buf)
     rr_buf_text(buf, "<!-- table: findings -->\n| finding | | why it matters | what to do |\n|---|---|---|---|\n");
     for (const rr_preflight_row *row = rr_preflight_rows(); row->name != NULL; row++) {
         rr_buf_format(buf, "| `%s` | %s%s%s | %s | %s |\n", row->name, rr_preflight_severity_word(row->severity),
-                      row->loss ? " (loss)" : "", row->passes ? " (run waits)" : "", row->means, row->remedy);
+                      row->is_loss ? " (loss)" : "", row->is_transient ? " (run waits)" : "", row->means, row->remedy);
     }
     rr_buf_text(buf, "<!-- end of table -->\n");
 }

@@ -40,6 +40,9 @@ typedef struct rr_error {
 
 /* Writes code and text; returns the code, so that `return rr_fail(...)` reads well. error may be NULL. */
 rr_status rr_fail(rr_error *error, rr_status status, const char *format, ...) __attribute__((format(printf, 3, 4)));
+#ifdef __clang_analyzer__ /* which does not see that the returned code is the given one */
+#define rr_fail(error, code, ...) ((void)rr_fail((error), (code), __VA_ARGS__), (code))
+#endif
 
 /* Puts "prefix: " before the text that is there. Returns error->status. */
 rr_status rr_error_within(rr_error *error, const char *format, ...) __attribute__((format(printf, 2, 3)));

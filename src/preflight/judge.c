@@ -1,4 +1,4 @@
-/* Running the tables of rows over what the servers told. */
+/* The judgement: runs the tables of rows over the surveys of the servers. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <stdio.h>
 #include <stdlib.h>
@@ -30,16 +30,6 @@ const rr_preflight_row *rr_preflight_rows(void)
     return rows;
 }
 
-bool rr_preflight_say(const rr_preflight_view *view, const char *format, ...)
-{
-    va_list args;
-
-    va_start(args, format);
-    vsnprintf(view->finding->seen, sizeof view->finding->seen, format, args);
-    va_end(args);
-    return true;
-}
-
 void rr_preflight_fini(rr_preflight *preflight)
 {
     free(preflight->sources);
@@ -67,7 +57,7 @@ static bool make_room(rr_preflight *preflight)
     return true;
 }
 
-static void say_where(const rr_preflight_view *view, rr_finding *finding)
+static void set_where(const rr_preflight_view *view, rr_finding *finding)
 {
     int name_len = view->contract == NULL ? 0 : (int)(view->contract->name.len < 80 ? view->contract->name.len : 80);
     const char *name = view->contract == NULL ? "" : view->contract->name.data;
@@ -84,7 +74,7 @@ static void say_where(const rr_preflight_view *view, rr_finding *finding)
     }
 }
 
-static bool ask_rows(rr_preflight *preflight, rr_preflight_scope scope, rr_preflight_view view)
+static bool run_probes(rr_preflight *preflight, rr_preflight_scope scope, rr_preflight_view view)
 {
     for (const rr_preflight_row *row = rr_preflight_rows(); row->name != NULL; row++) {
         rr_finding finding = {.row = row, .severity = row->severity};
@@ -93,10 +83,10 @@ static bool ask_rows(rr_preflight *preflight, rr_preflight_scope scope, rr_prefl
         if (row->scope != scope || !row->probe(&view)) {
             continue;
         }
-        if (row->loss && view.source != NULL && view.source->allow_loss) {
+        if (row->is_loss && view.source != NULL && view.source->allow_loss) {
             finding.severity = RR_PREFLIGHT_WARNING;
         }
-        say_where(&view, &finding);
+        set_where(&view, &finding);
         if (!make_room(preflight)) {
             return false;
         }
@@ -105,7 +95,7 @@ static bool ask_rows(rr_preflight *preflight, rr_preflight_scope scope, rr_prefl
     return true;
 }
 
-/* A contract that several routes name is asked about once. */
+/* Several routes of a source may name one contract; the rows are asked about it once. */
 static bool is_first_route(const rr_source_config *source, size_t route)
 {
     for (size_t k = 0; k < route; k++) {
@@ -120,37 +110,38 @@ static bool judge_source(rr_preflight *preflight, size_t which, const rr_store_s
 {
     const rr_source_config *source = &preflight->config->sources[which];
     rr_preflight_view view = {
-        .all = preflight, .store = store, .source = source, .told = &preflight->sources[which].told};
-    bool good = preflight->sources[which].status != RR_OK || ask_rows(preflight, RR_PREFLIGHT_SOURCE, view);
+        .all = preflight, .store = store, .source = source, .survey = &preflight->sources[which].survey};
+    bool is_complete = preflight->sources[which].status != RR_OK || run_probes(preflight, RR_PREFLIGHT_SOURCE, view);
 
-    for (size_t k = 0; good && preflight->sources[which].status == RR_OK && k < source->route_count; k++) {
+    for (size_t k = 0; is_complete && preflight->sources[which].status == RR_OK && k < source->route_count; k++) {
         if (is_first_route(source, k)) {
             view.contract = source->routes[k].under;
-            good = ask_rows(preflight, RR_PREFLIGHT_ROUTE, view);
+            is_complete = run_probes(preflight, RR_PREFLIGHT_ROUTE, view);
         }
     }
-    return good;
+    return is_complete;
 }
 
 static bool judge_all(rr_preflight *preflight)
 {
     const rr_config *config = preflight->config;
     const rr_store_survey *store = preflight->store_status == RR_OK ? &preflight->store : NULL;
-    bool good =
-        store == NULL || ask_rows(preflight, RR_PREFLIGHT_STORE, (rr_preflight_view){.all = preflight, .store = store});
+    bool is_complete = store == NULL ||
+                       run_probes(preflight, RR_PREFLIGHT_STORE, (rr_preflight_view){.all = preflight, .store = store});
 
-    for (size_t k = 0; good && k < config->source_count; k++) {
-        good = judge_source(preflight, k, store);
+    for (size_t k = 0; is_complete && k < config->source_count; k++) {
+        is_complete = judge_source(preflight, k, store);
     }
-    for (size_t k = 0; good && k < config->contracts.count; k++) {
-        good = ask_rows(preflight, RR_PREFLIGHT_CONTRACT,
-                        (rr_preflight_view){.all = preflight, .store = store, .contract = &config->contracts.items[k]});
+    for (size_t k = 0; is_complete && k < config->contracts.count; k++) {
+        is_complete =
+            run_probes(preflight, RR_PREFLIGHT_CONTRACT,
+                       (rr_preflight_view){.all = preflight, .store = store, .contract = &config->contracts.items[k]});
     }
-    return good;
+    return is_complete;
 }
 
-/* Keeps the order within a severity: there are few. */
-static void sort(rr_preflight *preflight)
+/* An insertion sort, which keeps the order within a severity. There are few findings. */
+static void sort_findings(rr_preflight *preflight)
 {
     for (size_t k = 1; k < preflight->finding_count; k++) {
         rr_finding finding = preflight->findings[k];
@@ -163,7 +154,7 @@ static void sort(rr_preflight *preflight)
     }
 }
 
-static void count(rr_preflight *preflight)
+static void count_findings(rr_preflight *preflight)
 {
     preflight->refused = preflight->warnings = 0;
     for (size_t k = 0; k < preflight->finding_count; k++) {
@@ -182,7 +173,7 @@ rr_status rr_preflight_judge(rr_preflight *preflight, rr_error *error)
     if (!judge_all(preflight)) {
         return rr_fail(error, RR_MEMORY, "memory ran out");
     }
-    sort(preflight);
-    count(preflight);
+    sort_findings(preflight);
+    count_findings(preflight);
     return RR_OK;
 }
