@@ -5,6 +5,7 @@
 
 #include "js_acks.h"
 #include "nats_client.h"
+#include "nats_protocol.h"
 #include "source_jetstream.h"
 
 enum {
@@ -24,7 +25,7 @@ struct rr_source {
     rr_error failed; /* CONFIG: does not come back by itself */
 
     /* Pulls. All deliveries and status messages come to `inbox`.*; a pull's reply subject ends with its number. */
-    rr_nats_client feed;
+    rr_nats_client client;
     char inbox[128], pull_subject[2 * RR_JS_NAME_MAX + 64];
     uint64_t pull_number;
     uint64_t void_below;  /* pulls with a lower number are void */

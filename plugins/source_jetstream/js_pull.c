@@ -65,7 +65,7 @@ rr_status rr_js_subscribe(rr_source *source, natsSubscription **sub, char *inbox
 
 bool rr_js_in_step(const rr_source *source)
 {
-    return source->nats != NULL && source->bound && !source->leaving && source->feed.open;
+    return source->nats != NULL && source->bound && !source->leaving && source->client.socket.is_open;
 }
 
 /* Asks for the consumer. Where the way there is slow no answer would ever be in time for a fetch: so each time that none
@@ -96,7 +96,7 @@ static rr_status subscribe(rr_source *source, rr_error *error)
     snprintf(source->inbox, sizeof source->inbox, "%s", fresh);
     natsInbox_Destroy(fresh);
     snprintf(subject, sizeof subject, "%s.*", source->inbox);
-    rr_nats_client_subscribe(&source->feed, subject);
+    rr_nats_client_subscribe(&source->client, subject);
     source->leaving = false;
     return source->options.ack == RR_ACK_ALL ? rr_js_flush(source, source->options.timeout_ms, error) : RR_OK;
 }
@@ -119,12 +119,12 @@ static rr_status bind_again(rr_source *source, int64_t deadline_ms, rr_error *er
     rr_status status = RR_OK;
 
     source->bound = false;
-    if (!source->feed.open) {
+    if (!source->client.socket.is_open) {
         source->anew = true;
-        status = rr_nats_client_open(&source->feed, source->nats, error);
+        status = rr_nats_client_open(&source->client, source->nats, error);
     }
     if (status == RR_OK && counts) {
-        rr_nats_client_drop(&source->feed);
+        rr_nats_client_drop(&source->client);
     }
     if (status == RR_OK && (source->anew || counts || source->leaving)) {
         status = subscribe(source, error);
@@ -186,7 +186,7 @@ static rr_status settle_again(rr_source *source, int64_t deadline_ms, rr_error *
     jsConsumerInfo *info = NULL;
     rr_status status;
 
-    if (source->acks.debt == 0 || rr_nats_now_ms() < source->settled_ms + RESETTLE_MS || source->feed.count > 0) {
+    if (source->acks.debt == 0 || rr_nats_now_ms() < source->settled_ms + RESETTLE_MS || source->client.count > 0) {
         return RR_OK;
     }
     status = ask_in_time(source, deadline_ms, &info, error);
@@ -200,11 +200,11 @@ static rr_status settle_again(rr_source *source, int64_t deadline_ms, rr_error *
 /* What we may not say or hear is never acknowledged, or never comes. */
 static void look_at_complaint(rr_source *source)
 {
-    char text[2 * sizeof source->feed.why];
+    char text[2 * sizeof source->client.socket.why];
 
-    if (strstr(source->feed.why, "Permissions Violation") != NULL) {
+    if (strstr(source->client.socket.why, "Permissions Violation") != NULL) {
         snprintf(text, sizeof text, "%s: %s; the user's permissions must allow it", source->nats->place,
-                 source->feed.why);
+                 source->client.socket.why);
         rr_js_gone(source, text, NULL);
     }
 }
@@ -255,7 +255,7 @@ static void send_pull(rr_source *source, size_t batch)
 
     len = snprintf(request, sizeof request, "{\"batch\":%zu,\"expires\":%lld,\"idle_heartbeat\":%lld}", batch,
                    RR_JS_EXPIRES_MS * 1000000LL, RR_JS_HEARTBEAT_MS * 1000000LL);
-    rr_nats_client_publish(&source->feed, rr_slice_of(source->pull_subject), (rr_slice){reply, (size_t)inbox},
+    rr_nats_client_publish(&source->client, rr_slice_of(source->pull_subject), (rr_slice){reply, (size_t)inbox},
                            (rr_slice){request, (size_t)len});
 }
 
@@ -265,7 +265,7 @@ static void top_up(rr_source *source)
     size_t most = most_owed(source), batch = most / source->options.pulls;
 
     if (!source->bound || source->failed.status != RR_OK || rr_nats_now_ms() < source->pause_to_ms ||
-        !source->feed.open) {
+        !source->client.socket.is_open) {
         return;
     }
     batch = batch == 0 ? 1 : batch;
@@ -274,7 +274,7 @@ static void top_up(rr_source *source)
         source->pull_number++;
         source->owed += batch;
     }
-    rr_nats_client_send(&source->feed);
+    rr_nats_client_send(&source->client);
 }
 
 static void take_off(rr_source *source, size_t messages)
@@ -397,11 +397,11 @@ static rr_status look_at_silence(rr_source *source, rr_error *error)
         snprintf(subject, sizeof subject, "$JS.API.CONSUMER.INFO.%s.%s", source->options.stream,
                  source->options.consumer);
         snprintf(reply, sizeof reply, "%s.info", source->inbox);
-        rr_nats_client_publish(&source->feed, rr_slice_of(subject), rr_slice_of(reply), (rr_slice){NULL, 0});
-        rr_nats_client_send(&source->feed);
+        rr_nats_client_publish(&source->client, rr_slice_of(subject), rr_slice_of(reply), (rr_slice){NULL, 0});
+        rr_nats_client_send(&source->client);
     }
     if (now - source->heard_ms > DEAF_MS) {
-        rr_nats_client_close(&source->feed);
+        rr_nats_client_close(&source->client);
         return rr_fail(error, RR_UNAVAILABLE, "%s: connected, but nothing was heard for %lld s; trying again",
                        source->nats->place, (long long)((now - source->heard_ms) / 1000));
     }
@@ -467,7 +467,7 @@ static rr_status take(rr_source *source, const rr_nats_client_message *message, 
         status = take_status(source, message, error);
     }
     if (!*got) {
-        rr_nats_client_release(&source->feed, message->subject.data);
+        rr_nats_client_release(&source->client, message->subject.data);
     }
     return status;
 }
@@ -483,7 +483,7 @@ static rr_status take_some(rr_source *source, rr_delivery *deliveries, size_t mo
         rr_nats_client_message message;
         bool got;
 
-        if (!rr_nats_client_next(&source->feed, *count == 0 ? wait_ms : 0, &message)) {
+        if (!rr_nats_client_next(&source->client, *count == 0 ? wait_ms : 0, &message)) {
             break;
         }
         heard |= rr_nats_status_of(message.headers) != NO_RESPONDERS; /* there the server speaks for nobody */
@@ -503,7 +503,7 @@ static rr_status look_around(rr_source *source, rr_error *error)
     if (rr_nats_gave_up(source->nats) || !rr_nats_connected(source->nats)) {
         return rr_js_unavailable(source, error);
     }
-    if (!source->feed.open) {
+    if (!source->client.socket.is_open) {
         return RR_OK; /* the next turn opens it */
     }
     top_up(source);

@@ -29,7 +29,7 @@ static bool ask_for(void *context, const rr_delivery *delivery)
         len = snprintf(subject, sizeof subject, "$JS.ACK.%s.%s.1.%llu.%llu.%lld.0", options->stream, options->consumer,
                        (unsigned long long)delivery->stream_sequence, (unsigned long long)look->consumer_sequence,
                        (long long)delivery->stored_at_us * 1000);
-        rr_nats_client_publish(&look->source->feed, (rr_slice){subject, (size_t)len}, (rr_slice){NULL, 0},
+        rr_nats_client_publish(&look->source->client, (rr_slice){subject, (size_t)len}, (rr_slice){NULL, 0},
                                RR_SLICE("-NAK"));
     }
     return true;

@@ -42,7 +42,7 @@ rr_status rr_js_connect(rr_source *source, rr_error *error)
 void rr_js_disconnect(rr_source *source)
 {
     rr_nats_stop(source->nats);
-    rr_nats_client_close(&source->feed);
+    rr_nats_client_close(&source->client);
     source->bound = false;
     source->owed = 0;
     rr_nats_retire(source->nats, source->answers);
@@ -60,8 +60,8 @@ rr_status rr_js_unavailable(const rr_source *source, rr_error *error)
     if (source->nats == NULL) {
         return rr_fail(error, RR_UNAVAILABLE, "not connected to %s; trying again", source->options.url);
     }
-    if (rr_nats_connected(source->nats) && !source->feed.open && source->feed.why[0] != '\0') {
-        return rr_fail(error, RR_UNAVAILABLE, "%s: %s; trying again", source->nats->place, source->feed.why);
+    if (rr_nats_connected(source->nats) && !source->client.socket.is_open && source->client.socket.why[0] != '\0') {
+        return rr_fail(error, RR_UNAVAILABLE, "%s: %s; trying again", source->nats->place, source->client.socket.why);
     }
     natsConnection_GetLastError(source->nats->connection, &last);
     return rr_fail(error, RR_UNAVAILABLE, "%s: not connected%s%s; trying again", source->nats->place,
@@ -160,7 +160,7 @@ static void answer(rr_source *source, const void *handle, rr_slice word)
 {
     const char *reply = handle;
 
-    rr_nats_client_publish(&source->feed, (rr_slice){reply, strcspn(reply, " \t")}, (rr_slice){NULL, 0}, word);
+    rr_nats_client_publish(&source->client, (rr_slice){reply, strcspn(reply, " \t")}, (rr_slice){NULL, 0}, word);
 }
 
 static void answer_all(rr_source *source, const rr_delivery *deliveries, size_t count, rr_slice word)
@@ -168,13 +168,13 @@ static void answer_all(rr_source *source, const rr_delivery *deliveries, size_t 
     for (size_t i = 0; i < count; i++) {
         answer(source, deliveries[i].handle, word);
     }
-    rr_nats_client_send(&source->feed);
+    rr_nats_client_send(&source->client);
 }
 
 static void free_deliveries(rr_source *source, const rr_delivery *deliveries, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
-        rr_nats_client_release(&source->feed, deliveries[i].handle);
+        rr_nats_client_release(&source->client, deliveries[i].handle);
     }
 }
 
@@ -189,14 +189,14 @@ static void acknowledge_due(rr_source *source)
     if (source->failed.status == RR_OK && rr_js_in_step(source) && rr_acks_due(&source->acks, &reply)) {
         size_t len = rr_reply_print((rr_slice){source->head, source->head_len}, &reply, subject);
 
-        rr_nats_client_publish(&source->feed, (rr_slice){subject, len}, (rr_slice){NULL, 0}, RR_SLICE("+ACK"));
-        rr_nats_client_send(&source->feed);
+        rr_nats_client_publish(&source->client, (rr_slice){subject, len}, (rr_slice){NULL, 0}, RR_SLICE("+ACK"));
+        rr_nats_client_send(&source->client);
     }
 }
 
 static rr_status sent(const rr_source *source, rr_error *error)
 {
-    return source->feed.open ? RR_OK : rr_js_unavailable(source, error);
+    return source->client.socket.is_open ? RR_OK : rr_js_unavailable(source, error);
 }
 
 static rr_status js_ack(rr_source *source, const rr_delivery *deliveries, size_t count, rr_error *error)
@@ -217,7 +217,7 @@ static rr_status js_progress(rr_source *source, const rr_delivery *deliveries, s
 {
     answer_all(source, deliveries, count, RR_SLICE("+WPI"));
     rr_nats_client_receive(
-        &source->feed); /* nobody else does while the caller waits, and the server gives up on who does not */
+        &source->client); /* nobody else does while the caller waits, and the server gives up on who does not */
     return sent(source, error);
 }
 
@@ -229,10 +229,10 @@ static const void **collect_rest(rr_source *source, size_t *count)
     const void **rest = NULL, **grown;
     rr_nats_client_message message;
 
-    while (rr_nats_now_ms() < until_ms && rr_nats_client_next(&source->feed, QUIET_MS, &message)) {
+    while (rr_nats_now_ms() < until_ms && rr_nats_client_next(&source->client, QUIET_MS, &message)) {
         grown = message.reply.len == 0 ? NULL : reallocarray(rest, *count + 1, sizeof *rest);
         if (grown == NULL) {
-            rr_nats_client_release(&source->feed, message.subject.data);
+            rr_nats_client_release(&source->client, message.subject.data);
             continue;
         }
         rest = grown;
@@ -253,14 +253,14 @@ static void leave(rr_source *source)
         return;
     }
     rest = collect_rest(source, &count);
-    rr_nats_client_unsubscribe(&source->feed);
+    rr_nats_client_unsubscribe(&source->client);
     for (size_t i = 0; i < count; i++) {
         if (source->options.ack == RR_ACK_EXPLICIT) {
             answer(source, rest[i], RR_SLICE("-NAK"));
         }
-        rr_nats_client_release(&source->feed, rest[i]);
+        rr_nats_client_release(&source->client, rest[i]);
     }
-    rr_nats_client_send(&source->feed);
+    rr_nats_client_send(&source->client);
     free(rest);
     source->leaving = true;
 }
@@ -279,12 +279,12 @@ static void js_release(rr_source *source, const rr_delivery *deliveries, size_t 
 
 rr_status rr_js_flush(rr_source *source, int timeout_ms, rr_error *error)
 {
-    if (rr_nats_client_flush(&source->feed, timeout_ms > 0 ? timeout_ms : 1)) {
+    if (rr_nats_client_flush(&source->client, timeout_ms > 0 ? timeout_ms : 1)) {
         return RR_OK;
     }
-    return source->feed.open ? rr_fail(error, RR_UNAVAILABLE, "%s: not everything was sent within %d ms",
-                                       source->nats->place, timeout_ms)
-                             : rr_js_unavailable(source, error);
+    return source->client.socket.is_open ? rr_fail(error, RR_UNAVAILABLE, "%s: not everything was sent within %d ms",
+                                                   source->nats->place, timeout_ms)
+                                         : rr_js_unavailable(source, error);
 }
 
 static void js_close(rr_source *source)
@@ -293,9 +293,9 @@ static void js_close(rr_source *source)
         return;
     }
     leave(source);
-    rr_nats_client_flush(&source->feed, CLOSE_FLUSH_MS);
+    rr_nats_client_flush(&source->client, CLOSE_FLUSH_MS);
     rr_js_disconnect(source);
-    rr_nats_client_fini(&source->feed);
+    rr_nats_client_fini(&source->client);
     rr_acks_fini(&source->acks);
     free(source);
 }

@@ -1,4 +1,4 @@
-/* How a source binds again after its connection broke. The server of the feed is a thread; what cnats does is played here:
+/* How a source binds again after its connection broke. The server of the client is a thread; what cnats does is played here:
  * the functions below take the place of its own. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <stdarg.h>
@@ -72,7 +72,7 @@ natsStatus js_GetConsumerInfo(jsConsumerInfo **info, jsCtx *js, const char *stre
     (void)consumer;
     (void)options;
     (void)code;
-    snprintf(line, sizeof line, "SUB %s.* %llu\r\n", source.inbox, (unsigned long long)source.feed.sid);
+    snprintf(line, sizeof line, "SUB %s.* %llu\r\n", source.inbox, (unsigned long long)source.client.sid);
     heard_before = has_heard(line);
     *info = answers ? calloc(1, sizeof **info) : NULL;
     if (*info != NULL) {
@@ -178,7 +178,7 @@ static int begin(void **state)
 static int end(void **state)
 {
     (void)state;
-    rr_nats_client_fini(&source.feed);
+    rr_nats_client_fini(&source.client);
     rr_acks_fini(&source.acks);
     shutdown(server.listener, SHUT_RDWR);
     pthread_join(server.thread, NULL);
@@ -204,11 +204,11 @@ static void a_connection_alone_is_not_bound(void **state)
     delivered = floor_of = 3;
     assert_int_equal(fetch(), RR_OK);
     assert_true(rr_js_in_step(&source) && source.acks.next_consumer == 4);
-    rr_nats_client_close(&source.feed);
+    rr_nats_client_close(&source.client);
     source.forgive_to_ms = 0;
     answers = false;
     assert_int_equal(fetch(), RR_UNAVAILABLE);
-    assert_true(source.feed.open && !rr_js_in_step(&source));
+    assert_true(source.client.socket.is_open && !rr_js_in_step(&source));
     answers = true;
     delivered = floor_of = 7;
     assert_int_equal(fetch(), RR_OK);
@@ -222,7 +222,7 @@ static void what_is_outstanding_is_known_before_anything_is_acknowledged(void **
     (void)state;
     delivered = floor_of = 3;
     assert_int_equal(fetch(), RR_OK);
-    rr_nats_client_close(&source.feed);
+    rr_nats_client_close(&source.client);
     delivered = 7;
     waiting = 4;
     assert_int_equal(fetch(), RR_UNAVAILABLE);
@@ -253,9 +253,9 @@ static void where_jetstream_is_away_that_is_told(void **state)
     (void)state;
     assert_int_equal(fetch(), RR_OK);
     len = snprintf(line, sizeof line, "HMSG %s.0 %llu 16 16\r\nNATS/1.0 503\r\n\r\n\r\n", source.inbox,
-                   (unsigned long long)source.feed.sid);
+                   (unsigned long long)source.client.sid);
     assert_int_equal(send(server.fd, line, (size_t)len, MSG_NOSIGNAL), len);
-    rr_nats_client_wait(&source.feed, false, 60000);
+    rr_nats_socket_wait(&source.client.socket, false, 60000);
     source.heard_ms = rr_nats_now_ms() - 60000;
     assert_int_equal(fetch(), RR_UNAVAILABLE);
     assert_true(source.pause_to_ms > 0); /* and it was heard */
