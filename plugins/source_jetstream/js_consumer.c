@@ -1,6 +1,6 @@
 /* The stream and the durable consumer: looked up, made, or refused with the difference in words. */
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "js_internal.h"
+#include "js_consumer.h"
 
 #include <stdio.h>
 
@@ -24,30 +24,13 @@ static int64_t wanted_pending(const rr_source *source)
     return flying > 20000 ? (int64_t)flying : 20000;
 }
 
-rr_status rr_js_within(const rr_source *source, rr_error *error)
-{
-    return error == NULL
-               ? RR_INTERNAL
-               : rr_error_within(error, "consumer %s of stream %s", source->options.consumer, source->options.stream);
-}
-
-rr_status rr_js_gone(rr_source *source, const char *why, rr_error *error)
-{
-    rr_fail(&source->failed, RR_CONFIG, "%s", why);
-    rr_js_within(source, &source->failed);
-    if (error != NULL) {
-        *error = source->failed;
-    }
-    return RR_CONFIG;
-}
-
 rr_status rr_js_missing(rr_source *source, const char *why, rr_error *error)
 {
     int64_t now_ms = rr_nats_now_ms();
 
-    source->missing_from_ms = source->missing_from_ms == 0 ? now_ms : source->missing_from_ms;
-    if (!source->clustered || now_ms - source->missing_from_ms > MISSING_MS) {
-        return rr_js_gone(source, why, error);
+    source->missing_since_ms = source->missing_since_ms == 0 ? now_ms : source->missing_since_ms;
+    if (!source->is_clustered || now_ms - source->missing_since_ms > MISSING_MS) {
+        return rr_js_fail_for_good(source, why, error);
     }
     return rr_fail(error, RR_UNAVAILABLE, "consumer %s of stream %s: a server says that it is not there; asking again",
                    source->options.consumer, source->options.stream);
@@ -63,8 +46,8 @@ rr_status rr_js_consumer_info(rr_source *source, int wait_ms, jsConsumerInfo **i
     options.Wait = wait_ms;
     status = js_GetConsumerInfo(info, source->js, source->options.stream, source->options.consumer, &options, &code);
     if (status == NATS_OK) {
-        source->clustered = (*info)->Cluster != NULL && (*info)->Cluster->Name != NULL;
-        source->missing_from_ms = 0;
+        source->is_clustered = (*info)->Cluster != NULL && (*info)->Cluster->Name != NULL;
+        source->missing_since_ms = 0;
         return RR_OK;
     }
     *info = NULL;
@@ -78,7 +61,7 @@ rr_status rr_js_consumer_info(rr_source *source, int wait_ms, jsConsumerInfo **i
         return rr_js_missing(
             source, "the consumer is gone, and with it what was acknowledged; make it again on purpose", error);
     }
-    source->missing_from_ms = 0; /* no answer is none that says so */
+    source->missing_since_ms = 0; /* no answer is none that says so */
     return rr_nats_js_fail(source->nats, status, (int)code, "ask for the consumer", error);
 }
 
@@ -251,10 +234,10 @@ static rr_status look_at_stream(rr_source *source, rr_error *error)
     if (status != NATS_OK) {
         return rr_nats_js_fail(source->nats, status, (int)code, "ask for the stream", error);
     }
-    source->work_queue = info->Config->Retention == js_WorkQueuePolicy;
+    source->is_work_queue = info->Config->Retention == js_WorkQueuePolicy;
     per_subject = info->Config->MaxMsgsPerSubject;
     jsStreamInfo_Destroy(info);
-    if (source->work_queue && source->options.ack == RR_ACK_ALL) {
+    if (source->is_work_queue && source->options.ack == RR_ACK_ALL) {
         return rr_fail(error, RR_CONFIG,
                        "stream %s has work queue retention, and there the server allows only "
                        "explicit acknowledgement: write `ack: explicit`",

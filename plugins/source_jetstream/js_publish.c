@@ -1,10 +1,12 @@
 /* Storing messages: requests of our own, many under way at once, each answer told by its number. */
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "js_internal.h"
+#include "js_publish.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
+
+#include "js_json.h"
 
 enum {
     FLYING_MAX = 256,
@@ -19,45 +21,6 @@ enum {
 };
 
 static const char once_header[] = "Nats-Expected-Last-Subject-Sequence";
-
-/* --- the server's answers --- */
-
-static const char *after_name(rr_slice json, const char *name)
-{
-    char quoted[64];
-    int len = snprintf(quoted, sizeof quoted, "\"%s\":", name);
-    const char *at = json.len == 0 ? NULL : memmem(json.data, json.len, quoted, (size_t)len);
-
-    return at == NULL ? NULL : at + len;
-}
-
-uint64_t rr_js_json_number(rr_slice json, const char *name)
-{
-    const char *at = after_name(json, name), *end = json.len == 0 ? json.data : json.data + json.len;
-    uint64_t number = 0;
-
-    for (; at != NULL && at < end && *at >= '0' && *at <= '9' && number < UINT64_MAX / 10 - 9; at++) {
-        number = number * 10 + (uint64_t)(*at - '0');
-    }
-    return number;
-}
-
-bool rr_js_json_text(rr_slice json, const char *name, char *text, size_t room)
-{
-    const char *at = after_name(json, name), *end = json.len == 0 ? json.data : json.data + json.len;
-    size_t len = 0;
-
-    text[0] = '\0';
-    if (at == NULL || at >= end || *at != '"') {
-        return false;
-    }
-    for (at++; at < end && *at != '"' && len + 1 < room; at++) {
-        at += *at == '\\' && at + 1 < end;
-        text[len++] = *at;
-    }
-    text[len] = '\0';
-    return true;
-}
 
 /* --- one message --- */
 
@@ -222,7 +185,7 @@ static bool send_item(rr_source *source, rr_publication *item, uint64_t number)
     if (check_item(source, item, subject) != RR_OK) {
         return false;
     }
-    snprintf(reply, sizeof reply, "%s.%" PRIu64, source->answers_inbox, number);
+    snprintf(reply, sizeof reply, "%s.%" PRIu64, source->confirm_inbox, number);
     status = natsMsg_Create(&message, subject, reply, item->payload.data, (int)item->payload.len);
     if (status == NATS_OK) {
         status = fill(message, item);
@@ -258,16 +221,16 @@ static void take_confirmation(rr_publication *item, natsMsg *message)
     if (code == WRONG_LAST_SEQUENCE && item->once) {
         item->already = true;
         item->error = (rr_error){0};
-    } else if (after_name(json, "error") != NULL) {
+    } else if (rr_js_json_value(json, "error") != NULL) {
         rr_js_json_text(json, "description", why, sizeof why);
         rr_fail(&item->error, RR_REFUSED_BY_SERVER,
                 "subject %.*s: %s (JetStream error %" PRIu64 "); %zu bytes of payload", (int)item->subject.len,
                 item->subject.data, why, code, item->payload.len);
-    } else if (after_name(json, "seq") == NULL) {
+    } else if (rr_js_json_value(json, "seq") == NULL) {
         rr_fail(&item->error, RR_CONFIG, "subject %.*s: answered by something that is not a stream",
                 (int)item->subject.len, item->subject.data);
     } else {
-        item->already = after_name(json, "duplicate") != NULL;
+        item->already = rr_js_json_value(json, "duplicate") != NULL;
         item->error = (rr_error){0};
     }
 }
@@ -292,7 +255,7 @@ static void collect(rr_source *source, rr_publication *items, size_t count, uint
     natsMsg *message = NULL;
 
     while (got->missing > got->nobody && rr_nats_now_ms() < deadline_ms) {
-        natsStatus status = natsSubscription_NextMsg(&message, source->answers, SLICE_MS);
+        natsStatus status = natsSubscription_NextMsg(&message, source->confirmations, SLICE_MS);
 
         if (status == NATS_OK) {
             const char *suffix = strrchr(natsMsg_GetSubject(message), '.');
@@ -342,8 +305,8 @@ static bool publish_some(rr_source *source, rr_publication *items, size_t count)
         return true;
     }
     /* Answers that come later must not meet the next call. */
-    rr_nats_retire(source->nats, source->answers);
-    source->answers = NULL;
+    rr_nats_retire(source->nats, source->confirmations);
+    source->confirmations = NULL;
     return false;
 }
 
@@ -352,7 +315,9 @@ static rr_status prepare(rr_source *source, rr_error *error)
     if (source->nats == NULL || !rr_nats_connected(source->nats)) {
         return rr_js_unavailable(source, error);
     }
-    return source->answers != NULL ? RR_OK : rr_js_subscribe(source, &source->answers, source->answers_inbox, error);
+    return source->confirmations != NULL
+               ? RR_OK
+               : rr_js_subscribe(source, &source->confirmations, source->confirm_inbox, error);
 }
 
 rr_status rr_js_publish(rr_source *source, rr_publication *publications, size_t count, rr_error *error)
@@ -404,7 +369,7 @@ rr_status rr_js_bound(rr_source *source, rr_slice subject, char stream[256], rr_
         return rr_nats_js_fail(source->nats, status, 0, "ask which stream keeps a subject", error);
     }
     json = rr_js_data(message);
-    list = after_name(json, "streams");
+    list = rr_js_json_value(json, "streams");
     if (list != NULL && *list == '[') {
         size_t skipped = (size_t)(list + 1 - json.data);
         const char *open = memchr(list, '"', json.len - skipped + 1);

@@ -7,12 +7,18 @@
  * with.
  */
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "js_internal.h"
+#include "js_pull.h"
 
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
+
+#include "js_consumer.h"
+#include "js_delivery.h"
+#include "js_json.h"
+#include "js_settle.h"
+#include "nats_protocol.h"
 
 enum {
     SLICE_MS = 50, /* how often a wait looks at the connection */
@@ -44,28 +50,9 @@ static int64_t least(int64_t a, int64_t b)
 
 /* --- subscribing --- */
 
-rr_status rr_js_subscribe(rr_source *source, natsSubscription **sub, char *inbox, rr_error *error)
+bool rr_js_is_bound(const rr_source *source)
 {
-    natsInbox *fresh = NULL;
-    char subject[136];
-    natsStatus status = natsInbox_Create(&fresh);
-
-    if (status == NATS_OK) {
-        snprintf(inbox, 128, "%s", fresh);
-        snprintf(subject, sizeof subject, "%s.*", inbox);
-        natsInbox_Destroy(fresh);
-        status = natsConnection_SubscribeSync(sub, source->nats->connection, subject);
-    }
-    if (status == NATS_OK) {
-        /* What may come is bounded by what is asked for; a limit here would only drop some of it. */
-        status = natsSubscription_SetPendingLimits(*sub, -1, -1);
-    }
-    return status == NATS_OK ? RR_OK : rr_nats_fail(source->nats, status, "subscribe", error);
-}
-
-bool rr_js_in_step(const rr_source *source)
-{
-    return source->nats != NULL && source->bound && !source->leaving && source->client.socket.is_open;
+    return source->nats != NULL && source->is_bound && !source->is_leaving && source->client.socket.is_open;
 }
 
 /* Asks for the consumer. Where the way there is slow no answer would ever be in time for a fetch: so each time that none
@@ -73,12 +60,12 @@ bool rr_js_in_step(const rr_source *source)
 static rr_status ask_in_time(rr_source *source, int64_t deadline_ms, jsConsumerInfo **info, rr_error *error)
 {
     int64_t left_ms = deadline_ms - rr_nats_now_ms(), most_ms = source->options.timeout_ms;
-    int64_t wait_ms = source->ask_ms > ASK_MIN_MS ? source->ask_ms : ASK_MIN_MS;
+    int64_t wait_ms = source->info_wait_ms > ASK_MIN_MS ? source->info_wait_ms : ASK_MIN_MS;
     rr_status status;
 
     wait_ms = least(wait_ms < left_ms ? left_ms : wait_ms, most_ms);
     status = rr_js_consumer_info(source, (int)wait_ms, info, error);
-    source->ask_ms = status == RR_UNAVAILABLE ? least(wait_ms * 2, most_ms) : ASK_MIN_MS;
+    source->info_wait_ms = status == RR_UNAVAILABLE ? least(wait_ms * 2, most_ms) : ASK_MIN_MS;
     return status;
 }
 
@@ -97,15 +84,15 @@ static rr_status subscribe(rr_source *source, rr_error *error)
     natsInbox_Destroy(fresh);
     snprintf(subject, sizeof subject, "%s.*", source->inbox);
     rr_nats_client_subscribe(&source->client, subject);
-    source->leaving = false;
+    source->is_leaving = false;
     return source->options.ack == RR_ACK_ALL ? rr_js_flush(source, source->options.timeout_ms, error) : RR_OK;
 }
 
 static rr_status count_anew(rr_source *source, const jsConsumerInfo *info, rr_error *error)
 {
     rr_acks_reset(&source->acks, info->Delivered.Consumer + 1);
-    if (source->anew) {
-        source->forgive_to_ms = rr_nats_now_ms() + FORGIVE_MS;
+    if (source->is_reconnected) {
+        source->excuse_gaps_until_ms = rr_nats_now_ms() + FORGIVE_MS;
     }
     return rr_js_settle(source, info, error);
 }
@@ -118,15 +105,15 @@ static rr_status bind_again(rr_source *source, int64_t deadline_ms, rr_error *er
     jsConsumerInfo *info = NULL;
     rr_status status = RR_OK;
 
-    source->bound = false;
+    source->is_bound = false;
     if (!source->client.socket.is_open) {
-        source->anew = true;
+        source->is_reconnected = true;
         status = rr_nats_client_open(&source->client, source->nats, error);
     }
     if (status == RR_OK && counts) {
         rr_nats_client_drop(&source->client);
     }
-    if (status == RR_OK && (source->anew || counts || source->leaving)) {
+    if (status == RR_OK && (source->is_reconnected || counts || source->is_leaving)) {
         status = subscribe(source, error);
     }
     if (status == RR_OK) {
@@ -136,13 +123,13 @@ static rr_status bind_again(rr_source *source, int64_t deadline_ms, rr_error *er
         status = count_anew(source, info, error);
     }
     jsConsumerInfo_Destroy(info);
-    if (source->anew || status != RR_OK) {
+    if (source->is_reconnected || status != RR_OK) {
         source->rebind_at_ms = rr_nats_now_ms() + PAUSE_MS;
     }
     if (status == RR_OK) {
-        source->bound = true;
-        source->anew = false;
-        source->owed = 0;
+        source->is_bound = true;
+        source->is_reconnected = false;
+        source->outstanding = 0;
         source->void_below = source->pull_number;
         source->heard_ms = rr_nats_now_ms();
     }
@@ -155,10 +142,10 @@ static void revive(rr_source *source)
     int64_t now = rr_nats_now_ms();
     rr_error error = {0};
 
-    if (now >= source->revive_at_ms) {
+    if (now >= source->reconnect_at_ms) {
         rr_js_disconnect(source);
         rr_js_connect(source, &error);
-        source->revive_at_ms = rr_nats_now_ms() + REVIVE_MS;
+        source->reconnect_at_ms = rr_nats_now_ms() + REVIVE_MS;
     }
 }
 
@@ -170,7 +157,7 @@ static rr_status wait_connected(rr_source *source, int64_t deadline_ms, rr_error
             revive(source);
         }
         if (source->nats != NULL && rr_nats_connected(source->nats) &&
-            (rr_js_in_step(source) || rr_nats_now_ms() >= source->rebind_at_ms)) {
+            (rr_js_is_bound(source) || rr_nats_now_ms() >= source->rebind_at_ms)) {
             return RR_OK;
         }
         if (rr_nats_now_ms() >= deadline_ms) {
@@ -205,7 +192,7 @@ static void look_at_complaint(rr_source *source)
     if (strstr(source->client.socket.why, "Permissions Violation") != NULL) {
         snprintf(text, sizeof text, "%s: %s; the user's permissions must allow it", source->nats->place,
                  source->client.socket.why);
-        rr_js_gone(source, text, NULL);
+        rr_js_fail_for_good(source, text, NULL);
     }
 }
 
@@ -221,7 +208,7 @@ static rr_status get_ready(rr_source *source, int64_t deadline_ms, rr_error *err
         return source->failed.status;
     }
     status = wait_connected(source, deadline_ms, error);
-    if (status == RR_OK && !rr_js_in_step(source)) {
+    if (status == RR_OK && !rr_js_is_bound(source)) {
         status = bind_again(source, deadline_ms, error);
     }
     return status == RR_OK ? settle_again(source, deadline_ms, error) : status;
@@ -264,22 +251,22 @@ static void top_up(rr_source *source)
 {
     size_t most = most_owed(source), batch = most / source->options.pulls;
 
-    if (!source->bound || source->failed.status != RR_OK || rr_nats_now_ms() < source->pause_to_ms ||
+    if (!source->is_bound || source->failed.status != RR_OK || rr_nats_now_ms() < source->pause_until_ms ||
         !source->client.socket.is_open) {
         return;
     }
     batch = batch == 0 ? 1 : batch;
-    while (source->owed + batch <= most) {
+    while (source->outstanding + batch <= most) {
         send_pull(source, batch);
         source->pull_number++;
-        source->owed += batch;
+        source->outstanding += batch;
     }
     rr_nats_client_send(&source->client);
 }
 
 static void take_off(rr_source *source, size_t messages)
 {
-    source->owed -= messages < source->owed ? messages : source->owed;
+    source->outstanding -= messages < source->outstanding ? messages : source->outstanding;
 }
 
 /* The digits in front. */
@@ -307,13 +294,13 @@ static void end_pull(rr_source *source, const rr_nats_client_message *status, ui
 /* Nobody answers on what is outstanding: it is void. What still comes of it is taken all the same. */
 static void void_pulls(rr_source *source)
 {
-    source->owed = 0;
+    source->outstanding = 0;
     source->void_below = source->pull_number;
 }
 
 static void turned_away(rr_source *source)
 {
-    source->pause_to_ms = rr_nats_now_ms() + PAUSE_MS;
+    source->pause_until_ms = rr_nats_now_ms() + PAUSE_MS;
 }
 
 static rr_status take_conflict(rr_source *source, const rr_nats_client_message *message, uint64_t number,
@@ -324,10 +311,10 @@ static rr_status take_conflict(rr_source *source, const rr_nats_client_message *
 
     snprintf(why, sizeof why, "%.*s", (int)text.len, text.data == NULL ? "" : text.data);
     if (strcasecmp(why, "Consumer Deleted") == 0) {
-        return rr_js_gone(source,
-                          "the consumer is gone, and with it what was acknowledged: somebody deleted it; make "
-                          "it again on purpose",
-                          error);
+        return rr_js_fail_for_good(source,
+                                   "the consumer is gone, and with it what was acknowledged: somebody deleted it; make "
+                                   "it again on purpose",
+                                   error);
     }
     if (strncasecmp(why, "Exceeded MaxRequest", strlen("Exceeded MaxRequest")) == 0) {
         char full[256];
@@ -336,7 +323,7 @@ static rr_status take_conflict(rr_source *source, const rr_nats_client_message *
                  "the consumer does not allow our pulls: %s; its limit must hold a batch of %zu and an "
                  "expiry of 5 s",
                  why, source->options.batch);
-        return rr_js_gone(source, full, error);
+        return rr_js_fail_for_good(source, full, error);
     }
     turned_away(source);
     if (strcasecmp(why, "Exceeded MaxWaiting") == 0) {
@@ -360,7 +347,7 @@ static rr_status take_answer(rr_source *source, const rr_nats_client_message *me
                                                            "acknowledged; make it again on purpose",
                              error);
     }
-    source->missing_from_ms = 0;
+    source->missing_since_ms = 0;
     return RR_OK;
 }
 
@@ -410,40 +397,23 @@ static rr_status look_at_silence(rr_source *source, rr_error *error)
 
 /* --- deliveries --- */
 
-bool rr_js_delivery(const rr_nats_client_message *message, rr_reply *reply, rr_slice *head, rr_delivery *delivery)
-{
-    if (!rr_reply_parse(message->reply, reply, head)) {
-        return false;
-    }
-    *delivery = (rr_delivery){
-        .subject = message->subject,
-        .payload = message->payload,
-        .stream_sequence = reply->stream,
-        .consumer_sequence = reply->consumer,
-        .times_delivered = reply->delivered,
-        .stored_at_us = (int64_t)(reply->stored_ns / 1000),
-        .handle = (void *)message->reply.data,
-    };
-    return true;
-}
-
 static rr_status count_in(rr_source *source, const rr_reply *reply, rr_slice head, rr_error *error)
 {
     switch (rr_acks_take(&source->acks, reply)) {
     case RR_ACKS_TAKEN:
-        if (head.len < sizeof source->head) {
-            memcpy(source->head, head.data, head.len);
-            source->head_len = head.len;
+        if (head.len < sizeof source->reply_head) {
+            memcpy(source->reply_head, head.data, head.len);
+            source->reply_head_len = head.len;
         }
         return RR_OK;
     case RR_ACKS_GAP:
-        if (rr_nats_now_ms() > source->forgive_to_ms) {
-            return rr_js_gone(source, second_reader, error);
+        if (rr_nats_now_ms() > source->excuse_gaps_until_ms) {
+            return rr_js_fail_for_good(source, second_reader, error);
         }
-        source->bound = false;
+        source->is_bound = false;
         return RR_OK;
-    case RR_ACKS_BACK: source->bound = false; return RR_OK;
-    default: source->bound = false; return rr_fail(error, RR_MEMORY, "no memory to count deliveries");
+    case RR_ACKS_BACK: source->is_bound = false; return RR_OK;
+    default: source->is_bound = false; return rr_fail(error, RR_MEMORY, "no memory to count deliveries");
     }
 }
 
@@ -461,7 +431,7 @@ static rr_status take(rr_source *source, const rr_nats_client_message *message, 
         measure(source, message);
         if (source->options.ack == RR_ACK_ALL) {
             status = count_in(source, &reply, head, error);
-            *got = status == RR_OK && source->bound;
+            *got = status == RR_OK && source->is_bound;
         }
     } else {
         status = take_status(source, message, error);
@@ -479,7 +449,7 @@ static rr_status take_some(rr_source *source, rr_delivery *deliveries, size_t mo
     rr_status status = RR_OK;
     bool heard = false;
 
-    while (*count < most && status == RR_OK && source->bound) {
+    while (*count < most && status == RR_OK && source->is_bound) {
         rr_nats_client_message message;
         bool got;
 
@@ -529,7 +499,7 @@ rr_status rr_js_fetch(rr_source *source, rr_delivery *deliveries, size_t most, s
             top_up(source);
             return RR_OK;
         }
-        if (status == RR_OK && source->bound) {
+        if (status == RR_OK && source->is_bound) {
             status = look_around(source, error);
         }
     } while (status == RR_OK && rr_nats_now_ms() < deadline_ms);

@@ -5,11 +5,14 @@
  * asked for one by one.
  */
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "js_internal.h"
+#include "js_replay.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
+
+#include "js_delivery.h"
+#include "js_json.h"
 
 enum { ROUND = 256, INACTIVE_S = 300 };
 
@@ -247,5 +250,5 @@ rr_status rr_js_replay(rr_source *source, uint64_t from, uint64_t to, bool (*eac
     if (run.from > run.to) {
         return RR_OK;
     }
-    return source->work_queue ? read_one_by_one(&run, error) : read_by_consumer(&run, error);
+    return source->is_work_queue ? read_one_by_one(&run, error) : read_by_consumer(&run, error);
 }

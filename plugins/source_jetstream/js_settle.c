@@ -7,9 +7,11 @@
  * nothing until all have come.
  */
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "js_internal.h"
+#include "js_settle.h"
 
 #include <stdio.h>
+
+#include "js_replay.h"
 
 typedef struct looking {
     rr_source *source;

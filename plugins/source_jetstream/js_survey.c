@@ -1,9 +1,12 @@
 /* A look at the stream, the consumer and the stream of the dead letters, also where they will not do. */
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "js_internal.h"
+#include "js_survey.h"
 
 #include <stdio.h>
 #include <stdlib.h>
+
+#include "js_consumer.h"
+#include "js_publish.h"
 
 enum { NS_PER_US = 1000, NS_PER_MS = 1000000 };
 

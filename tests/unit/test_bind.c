@@ -13,7 +13,9 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "js_internal.h"
+#include "js_consumer.h"
+#include "js_pull.h"
+#include "source_jetstream.h"
 
 enum { HEARD = 8192 };
 
@@ -203,17 +205,17 @@ static void a_connection_alone_is_not_bound(void **state)
     (void)state;
     delivered = floor_of = 3;
     assert_int_equal(fetch(), RR_OK);
-    assert_true(rr_js_in_step(&source) && source.acks.next_consumer == 4);
+    assert_true(rr_js_is_bound(&source) && source.acks.next_consumer == 4);
     rr_nats_client_close(&source.client);
-    source.forgive_to_ms = 0;
+    source.excuse_gaps_until_ms = 0;
     answers = false;
     assert_int_equal(fetch(), RR_UNAVAILABLE);
-    assert_true(source.client.socket.is_open && !rr_js_in_step(&source));
+    assert_true(source.client.socket.is_open && !rr_js_is_bound(&source));
     answers = true;
     delivered = floor_of = 7;
     assert_int_equal(fetch(), RR_OK);
-    assert_true(rr_js_in_step(&source) && source.acks.next_consumer == 8);
-    assert_true(source.forgive_to_ms > rr_nats_now_ms());
+    assert_true(rr_js_is_bound(&source) && source.acks.next_consumer == 8);
+    assert_true(source.excuse_gaps_until_ms > rr_nats_now_ms());
 }
 
 /* Of 4 to 7 nothing is known here: one acknowledgement beyond them would lose them. */
@@ -226,7 +228,7 @@ static void what_is_outstanding_is_known_before_anything_is_acknowledged(void **
     delivered = 7;
     waiting = 4;
     assert_int_equal(fetch(), RR_UNAVAILABLE);
-    assert_false(rr_js_in_step(&source));
+    assert_false(rr_js_is_bound(&source));
 }
 
 /* Else what the server gives to the subscription of before, after it said how much it has delivered, looks like a delivery
@@ -235,13 +237,13 @@ static void deliveries_are_counted_when_none_goes_elsewhere_any_more(void **stat
 {
     (void)state;
     assert_int_equal(fetch(), RR_OK);
-    source.bound = false; /* as where the server counted back */
-    source.forgive_to_ms = 0;
+    source.is_bound = false; /* as where the server counted back */
+    source.excuse_gaps_until_ms = 0;
     heard_before = false;
     assert_int_equal(fetch(), RR_OK);
     assert_true(heard_before);
     assert_true(has_heard("UNSUB 1\r\n"));
-    assert_int_equal(source.forgive_to_ms, 0); /* on the same connection nothing is to be forgiven */
+    assert_int_equal(source.excuse_gaps_until_ms, 0); /* on the same connection nothing is to be forgiven */
 }
 
 /* The server says for itself that nobody answers our pulls. */
@@ -258,7 +260,7 @@ static void where_jetstream_is_away_that_is_told(void **state)
     rr_nats_socket_wait(&source.client.socket, false, 60000);
     source.heard_ms = rr_nats_now_ms() - 60000;
     assert_int_equal(fetch(), RR_UNAVAILABLE);
-    assert_true(source.pause_to_ms > 0); /* and it was heard */
+    assert_true(source.pause_until_ms > 0); /* and it was heard */
 }
 
 /* What a cluster that has just started does not know yet is not gone. */
@@ -268,12 +270,12 @@ static void a_stream_is_gone_when_a_cluster_goes_on_to_say_it(void **state)
     rr_source_info info;
 
     (void)state;
-    source.clustered = true;
+    source.is_clustered = true;
     assert_int_equal(ops->info(&source, &info, NULL), RR_UNAVAILABLE);
-    source.missing_from_ms = rr_nats_now_ms() - 60000;
+    source.missing_since_ms = rr_nats_now_ms() - 60000;
     assert_int_equal(ops->info(&source, &info, NULL), RR_CONFIG);
-    source.missing_from_ms = 0;
-    source.clustered = false;
+    source.missing_since_ms = 0;
+    source.is_clustered = false;
     assert_int_equal(ops->info(&source, &info, NULL), RR_CONFIG);
 }
 

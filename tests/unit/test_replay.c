@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "js_internal.h"
+#include "js_replay.h"
 
 /* The stream has the messages 1 to there; the reader's server has those up to `here`. */
 static uint64_t there, here, at;
