@@ -1,9 +1,11 @@
 /* Waiting for replicas. WAIT covers only what its own connection has written. So a write goes before it: then it covers
  * all that the server held by then, also what another process wrote and we have only read. */
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "redis_confirm.h"
+
 #include <stdio.h>
 
-#include "redis_internal.h"
+#include "redis_resp.h"
 
 enum { PATIENCE = 2 }; /* WAIT itself may take the whole time-out, and says then how many there are */
 

@@ -1,6 +1,9 @@
 /* Reads of parts as calls of the `parts` function: redis_library.lua says what stands where. */
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "redis_internal.h"
+#include "redis_parts.h"
+
+#include "redis_call.h"
+#include "redis_resp.h"
 
 enum { ALL_PATIENCE = 10 }; /* all parts of a cell may be two million */
 
@@ -153,7 +156,7 @@ rr_status rr_redis_read_parts(rr_store *store, rr_parts_read *reads, size_t coun
         reads[i].parts = NULL;
         reads[i].part_count = 0;
     }
-    status = rr_store_ask(store, count, put_call, take_call, &at, error);
+    status = rr_calls_ask(store, count, put_call, take_call, &at, error);
     store->link.patience = 0;
     return status;
 }

@@ -2,10 +2,13 @@
  * this user may do. Permissions are tried inside a transaction that is discarded: Redis checks a command when it is
  * queued, so nothing is done. */
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "redis_survey.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "redis_internal.h"
+#include "redis_link.h"
+#include "redis_resp.h"
 
 enum { WORDS_MAX = 8, TIMEOUT_MS = 2000, OLDEST_MAJOR = 7 };
 

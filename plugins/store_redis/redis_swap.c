@@ -1,11 +1,14 @@
 /* Swaps as calls of the `swap` function: redis_library.lua says what stands where. */
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "redis_internal.h"
+#include "redis_swap.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "hash.h"
+#include "redis_call.h"
+#include "redis_confirm.h"
+#include "redis_resp.h"
 
 enum { SEEN_SLOTS = 1024, SEEN_MOST = 512 };
 
@@ -407,7 +410,7 @@ rr_status rr_redis_swap_ahead(rr_store *store, rr_swap *swaps, size_t count, rr_
     for (size_t i = 0; i < count; i++) {
         prepare(&swaps[i]);
     }
-    status = rr_store_go_on(store, error);
+    status = rr_calls_go_on(store, error);
     if (status == RR_OK && !make_room(at, count)) {
         return rr_link_fail(&store->link, RR_MEMORY, error, "swap: memory ran out");
     }
@@ -420,7 +423,7 @@ rr_status rr_redis_swap_ahead(rr_store *store, rr_swap *swaps, size_t count, rr_
     at->arena = arena;
     put_in_order(at, swaps, count, true);
     put_in_order(at, swaps, count, false);
-    status = rr_store_call(store, &at->calls, at->count, error);
+    status = rr_calls_write(store, &at->calls, at->count, error);
     status = status == RR_OK ? rr_link_send(&store->link, error) : status;
     if (status != RR_OK) {
         rr_link_drop(&store->link); /* also where a full round was refused: nobody goes on with the rest of it */
@@ -434,11 +437,11 @@ rr_status rr_redis_swap_end(rr_store *store, rr_error *error)
     rr_status status;
 
     rr_link_go_on(&store->link);
-    status = rr_store_finish(store, &at->calls, error);
+    status = rr_calls_finish(store, &at->calls, error);
     store->link.owed = false;
     if (status == RR_OK && at->wrong_type != 0) {
         at->by_function = true; /* what is answered already is passed over */
-        status = rr_store_ask(store, at->count, put_call, take_call, at, error);
+        status = rr_calls_ask(store, at->count, put_call, take_call, at, error);
     }
     return status == RR_OK ? rr_redis_confirm(store, error) : status;
 }
