@@ -183,6 +183,12 @@ static rr_status say_missing(const rr_source *source, rr_error *error)
     return rr_js_within(source, error);
 }
 
+/* From 1970 to 2262: what nanoseconds in 64 bits can say. 0 would be no time at all. */
+static int64_t ns_of(int64_t time_us)
+{
+    return time_us <= 0 ? 1 : time_us > INT64_MAX / 1000 ? INT64_MAX : time_us * 1000;
+}
+
 static rr_status make(rr_source *source, rr_error *error)
 {
     const rr_source_options *options = &source->options;
@@ -198,7 +204,7 @@ static rr_status make(rr_source *source, rr_error *error)
     config.DeliverPolicy = options->start == RR_START_NEW    ? js_DeliverNew
                            : options->start == RR_START_TIME ? js_DeliverByStartTime
                                                              : js_DeliverAll;
-    config.OptStartTime = options->start == RR_START_TIME ? options->start_time_us * 1000 : 0;
+    config.OptStartTime = options->start == RR_START_TIME ? ns_of(options->start_time_us) : 0;
     config.AckPolicy = wanted_ack(source);
     config.AckWait = (int64_t)options->ack_wait_s * NS_PER_S;
     config.MaxDeliver = -1;

@@ -7,12 +7,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "js_replay.h"
 
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "js_delivery.h"
-#include "js_json.h"
+#include "js_get.h"
 
 enum { ROUND = 256, INACTIVE_S = 300 };
 
@@ -89,39 +88,22 @@ static rr_status subscribe_to(reading *run, const char *consumer, rr_error *erro
     return status;
 }
 
-/* A reader may be with a server of a cluster that does not have the newest messages yet, and sees an end too early. Whoever
- * asked up to a certain place goes by what was not there, so it asks the stream's leader whether there is more. */
+/* The reader may be with a server of a cluster that does not have the newest messages yet, and then it ends too early. A
+ * caller that asked up to a certain sequence takes what did not come for removed. So the leader is asked for more. */
 static rr_status confirm_end(reading *run, rr_error *error)
 {
     rr_source *source = run->source;
-    char subject[RR_JS_NAME_MAX + 32], request[6 * RR_JS_FILTER_MAX + 64];
-    char *filter = rr_nats_json_text(source->filter[0] == '\0' ? ">" : source->filter);
-    natsMsg *answer = NULL;
-    natsStatus status;
-    rr_slice json;
-    uint64_t found;
-    bool none;
+    rr_js_stored found;
+    rr_status status = rr_js_next_message(source, run->next, source->filter, &found, error);
 
-    if (filter == NULL) {
-        return rr_fail(error, RR_MEMORY, "memory ran out");
+    if (status != RR_OK) {
+        return status;
     }
-    snprintf(subject, sizeof subject, "$JS.API.STREAM.MSG.GET.%s", source->options.stream);
-    snprintf(request, sizeof request, "{\"seq\":%" PRIu64 ",\"next_by_subj\":\"%s\"}", run->next, filter);
-    free(filter);
-    status =
-        natsConnection_RequestString(&answer, source->nats->connection, subject, request, source->options.timeout_ms);
-    if (status != NATS_OK) {
-        return rr_nats_fail(source->nats, status, "ask for the end of the stream", error);
-    }
-    json = rr_js_data(answer);
-    found = rr_js_json_number(json, "seq");
-    none = rr_js_json_number(json, "err_code") == JSNoMessageFoundErr;
-    natsMsg_Destroy(answer);
-    return none || found > run->to ? RR_OK
-                                   : rr_fail(error, RR_UNAVAILABLE,
-                                             "stream %s: one of its servers does not have all of it yet; "
-                                             "asking again",
-                                             source->options.stream);
+    return found.sequence == 0 || found.sequence > run->to
+               ? RR_OK
+               : rr_fail(error, RR_UNAVAILABLE,
+                         "stream %s: a server of the cluster does not have all of it yet; asking again",
+                         source->options.stream);
 }
 
 static rr_status read_by_consumer(reading *run, rr_error *error)

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "js_consumer.h"
+#include "js_find_time.h"
 #include "js_publish.h"
 #include "js_pull.h"
 #include "js_replay.h"
@@ -253,6 +254,7 @@ const rr_source_ops rr_source_jetstream_ops = {
     .info = js_info,
     .flush = rr_js_flush,
     .replay = rr_js_replay,
+    .find_time = rr_js_find_time,
     .survey = rr_js_survey,
     .make_stream = rr_js_make_stream,
 };
