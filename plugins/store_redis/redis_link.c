@@ -154,9 +154,9 @@ static rr_status receive(rr_link *link, redisReply **reply, rr_error *error)
 
 /* ---- errors that answer a whole call ---- */
 
-static bool begins(const redisReply *reply, const char *word)
+static bool begins(const char *text, const char *word)
 {
-    return strncmp(reply->str, word, strlen(word)) == 0;
+    return strncmp(text, word, strlen(word)) == 0;
 }
 
 static bool misses_function(const redisReply *reply)
@@ -165,7 +165,7 @@ static bool misses_function(const redisReply *reply)
 }
 
 /* Refused before it began, and may well work later or at another server. */
-static bool may_pass(const redisReply *reply)
+static bool may_pass(const char *text)
 {
     /* clang-format off */
     static const char *const words[] = {
@@ -175,18 +175,24 @@ static bool may_pass(const redisReply *reply)
     /* clang-format on */
 
     for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
-        if (begins(reply, words[i])) {
+        if (begins(text, words[i])) {
             return true;
         }
     }
     return false;
 }
 
-static rr_status refuse(rr_link *link, const redisReply *reply, rr_error *error)
+/* Within a function Redis 7.0 tells of a permission without the word NOPERM. */
+bool rr_link_is_refusal(const char *text)
 {
-    rr_status status = may_pass(reply) ? RR_UNAVAILABLE : RR_REFUSED_BY_SERVER;
+    return may_pass(text) || begins(text, "NOPERM") || begins(text, "NOAUTH") || begins(text, "WRONGPASS") ||
+           begins(text, "ERR The user executing the script") || begins(text, "The user executing the script");
+}
 
-    return rr_fail(error, status, "redis at %s: %s", link->url.shown, reply->str);
+/* The configuration cannot be wrong where a server has taken it before. */
+static rr_status status_of_refusal(const rr_link *link, const char *text)
+{
+    return link->is_accepted || may_pass(text) ? RR_REFUSED_BY_SERVER : RR_CONFIG;
 }
 
 /* ---- handshake ---- */
@@ -222,7 +228,7 @@ static rr_status exchange(rr_link *link, redisReply **reply, rr_error *error)
     rr_link_go_on(link);
     status = rr_link_exchange(link, reply, error);
     if (status == RR_OK && (*reply)->type == REDIS_REPLY_ERROR) {
-        status = rr_link_fail(link, may_pass(*reply) ? RR_UNAVAILABLE : RR_CONFIG, error, "%s", (*reply)->str);
+        status = rr_link_fail(link, status_of_refusal(link, (*reply)->str), error, "%s", (*reply)->str);
         *reply = NULL;
     }
     return status;
@@ -314,7 +320,7 @@ static rr_status load_functions(rr_link *link, rr_error *error)
     status = send_all(link, rr_buf_view(&link->functions.load), error);
     status = status == RR_OK ? receive(link, &reply, error) : status;
     if (status == RR_OK && reply->type == REDIS_REPLY_ERROR && strstr(reply->str, "already exists") == NULL) {
-        status = rr_link_fail(link, may_pass(reply) ? RR_UNAVAILABLE : RR_CONFIG, error,
+        status = rr_link_fail(link, status_of_refusal(link, reply->str), error,
                               "the function library cannot be loaded: %s", reply->str);
     }
     rr_link_go_on(link);
@@ -330,7 +336,9 @@ static rr_status greet(rr_link *link, rr_error *error)
         return status;
     }
     status = status == RR_OK ? check_server(link, error) : status;
-    return status == RR_OK ? load_functions(link, error) : status;
+    status = status == RR_OK ? load_functions(link, error) : status;
+    link->is_accepted = link->is_accepted || status == RR_OK;
+    return status;
 }
 
 static void tune(rr_link *link)
@@ -466,7 +474,8 @@ typedef struct asking {
     void *context;
     size_t missed;
     bool again;
-    rr_status refused; /* the first error that answered a whole flight */
+    rr_status refused; /* REFUSED_BY_SERVER: an error answered a whole flight */
+    bool drops;        /* and one of them may pass */
 } asking;
 
 static rr_status take_reply(asking *at, rr_flight *flight, const redisReply *reply, rr_error *error)
@@ -479,8 +488,9 @@ static rr_status take_reply(asking *at, rr_flight *flight, const redisReply *rep
     if (reply->type != REDIS_REPLY_ERROR || (flight->takes_wrong_type && strncmp(reply->str, "WRONGTYPE", 9) == 0)) {
         return at->take(at->context, flight, reply, error);
     }
+    at->drops = at->drops || may_pass(reply->str);
     if (at->refused == RR_OK) {
-        at->refused = refuse(at->link, reply, error);
+        at->refused = rr_fail(error, RR_REFUSED_BY_SERVER, "redis at %s: %s", at->link->url.shown, reply->str);
     }
     return RR_OK;
 }
@@ -541,7 +551,7 @@ rr_status rr_link_ask(rr_link *link, rr_flight *flights, size_t count, rr_flight
         status = status == RR_OK ? ask_round(&asked, flights, count, &kept) : status;
     }
     status = status == RR_OK ? asked.refused : status;
-    if (status != RR_OK && status != RR_REFUSED_BY_SERVER) {
+    if (status != asked.refused || asked.drops) {
         rr_link_drop(link);
     }
     return status == RR_OK ? RR_OK : rr_fail(error, status, "%s", kept.text);

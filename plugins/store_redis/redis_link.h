@@ -31,6 +31,7 @@ typedef struct rr_link {
     rr_buf out;            /* commands of the op at work ... */
     size_t sent;           /* ... of which so many bytes are on their way */
     bool owed;             /* answers are owed to an op in pieces: no other may begin before it ended */
+    bool is_accepted; /* a server took us as we are once: a later refusal is an outage, not a wrong configuration */
     rr_link_functions functions;
     rr_arena replies; /* the reply that was read last */
     size_t awaited;   /* answers of the round at work that have not come; 0: not counted */
@@ -55,12 +56,13 @@ void rr_link_close(rr_link *link);
 
 /* Begins an op: sets its deadline, empties `out`, and connects if need be: authentication, database, version, no
  * cluster, functions; each of these, and the op after them, has a deadline of its own. UNAVAILABLE: no connection.
- * CONFIG: this server will not do, and why. */
+ * REFUSED_BY_SERVER: the server answers, and refuses (it loads its data, is full, takes no more connections, or no longer
+ * takes our password). CONFIG: this server will not do, and why. */
 rr_status rr_link_begin(rr_link *link, rr_error *error);
 
 /* Asks all flights in one go and takes their replies in order. Where the functions are gone they are loaded again and
  * what missed them is asked once more. An error that answers a whole flight is kept, and the rest still taken:
- * UNAVAILABLE if it may pass (the connection is dropped then, too), else REFUSED_BY_SERVER. */
+ * REFUSED_BY_SERVER. If it may pass the connection is dropped, too: the next one may lead to another server. */
 rr_status rr_link_ask(rr_link *link, rr_flight *flights, size_t count, rr_flight_take *take, void *context,
                       rr_error *error);
 
@@ -79,6 +81,10 @@ rr_status rr_link_take(rr_link *link, rr_flight *flight, rr_flight_take *take, v
 /* Sends the one command in `out`, empties it, and receives its reply, which may be an error and lives until the
  * next one. */
 rr_status rr_link_exchange(rr_link *link, redisReply **reply, rr_error *error);
+
+/* Whether an error text of Redis, also one from within a function, says that the server refuses a command that is right
+ * in itself: out of memory, a replica, no permission and the like. */
+bool rr_link_is_refusal(const char *text);
 
 void rr_link_drop(rr_link *link);
 

@@ -136,6 +136,9 @@ static rr_status take_call(void *context, const rr_flight *flight, const redisRe
         if (reply->type != REDIS_REPLY_ARRAY || unit >= reply->elements) {
             return rr_link_odd(&at->store->link, "a read of parts", error);
         }
+        if (rr_reply_bytes(reply->element[unit]).len != 0 && rr_link_is_refusal(reply->element[unit]->str)) {
+            return rr_link_fail(&at->store->link, RR_REFUSED_BY_SERVER, error, "%s", reply->element[unit]->str);
+        }
         if (!take_read(&at->reads[i], reply->element[unit++], at->arena)) {
             return rr_fail(error, RR_MEMORY, "parts: memory ran out, or the batch's limit was reached");
         }

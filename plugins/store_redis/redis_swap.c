@@ -275,6 +275,16 @@ static size_t put_call(void *context, size_t first)
     return i - first;
 }
 
+/* A refusal within the function fails the op, as one of the whole call does. Loading tells what was done before it. */
+static bool is_refused(const rr_swap *swap, rr_slice text)
+{
+    size_t head = strlen("key ") + swap->key.len + strlen(": ");
+
+    /* Replies end with a NUL. */
+    return text.len != 0 &&
+           (rr_link_is_refusal(text.data) || (text.len > head && rr_link_is_refusal(text.data + head)));
+}
+
 /* One unit's letter, and the detail that comes with all letters but W. False: memory ran out. */
 static bool take_unit(rr_swap *swap, char code, const redisReply *detail, rr_arena *arena)
 {
@@ -311,6 +321,9 @@ static rr_status take_kind(rr_swapping *at, const rr_flight *flight, kind of, co
         }
         if (code != 'W') {
             with = reply->element[(*detail)++];
+        }
+        if ((code == 'F' || code == 'U') && is_refused(swap, rr_reply_bytes(with))) {
+            return rr_link_fail(&at->store->link, RR_REFUSED_BY_SERVER, error, "%s", with->str);
         }
         if (!take_unit(swap, code, with, at->arena)) {
             return rr_fail(error, RR_MEMORY, "swap: memory ran out, or the batch's limit was reached");

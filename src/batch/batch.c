@@ -880,7 +880,8 @@ static rr_status log_refusals(rr_batch *batch, rr_swap *swaps, rr_item **which, 
             which[k]->settled = true;
             batch->logged++;
         } else if (status == RR_OK) {
-            status = rr_fail(error, RR_UNAVAILABLE, "%s", swaps[k].error.text);
+            status = rr_fail(error, swaps[k].error.status == RR_OK ? RR_UNAVAILABLE : swaps[k].error.status, "%s",
+                             swaps[k].error.text);
         }
     }
     return status;

@@ -61,9 +61,9 @@ rr_status rr_preflight_look(rr_preflight *preflight, const rr_config *config, co
 
 static rr_status first_unreachable(const rr_preflight *preflight, rr_error *error)
 {
-    if (preflight->store_status == RR_UNAVAILABLE) {
+    if (preflight->store_status == RR_UNAVAILABLE || preflight->store_status == RR_REFUSED_BY_SERVER) {
         *error = preflight->store_error;
-        return RR_UNAVAILABLE;
+        return error->status;
     }
     for (size_t k = 0; k < preflight->config->source_count; k++) {
         if (preflight->sources[k].status == RR_UNAVAILABLE) {

@@ -74,8 +74,8 @@ static void outage(live *l, bool *down, const char *what, const rr_error *error)
         *down = true;
         atomic_fetch_add(&l->down, 1);
         atomic_fetch_add(&l->outages, 1);
-        rr_service_log(l, RR_LOG_WARNING, "%s cannot be reached; nothing is acknowledged until it is back: %s", what,
-                       error->text);
+        rr_service_log(l, RR_LOG_WARNING, "%s %s; nothing is acknowledged until it is back: %s", what,
+                       error->status == RR_UNAVAILABLE ? "cannot be reached" : "refuses writes", error->text);
     }
 }
 
@@ -443,7 +443,7 @@ static rr_status end(live *l, rr_inflight *slot, rr_error *error)
     }
     if (status == RR_OK && !slot->left) {
         status = settle(l, slot, error);
-        return status == RR_UNAVAILABLE ? RR_OK : status; /* they come again */
+        return status == RR_UNAVAILABLE || status == RR_REFUSED_BY_SERVER ? RR_OK : status; /* they come again */
     }
     source->ops->release(source->source, slot->deliveries, slot->count, true);
     return status;
@@ -788,7 +788,7 @@ static rr_status observe(live *l, rr_error *error)
             rr_arena_reset(&l->slots[0].arena);
             status = source->ops->replay(source->source, o.reached + 1, 0, observe_one, &o, error);
             observe_batch(&o);
-            status = status == RR_OK || status == RR_UNAVAILABLE ? o.status : status;
+            status = status == RR_OK || status == RR_UNAVAILABLE || status == RR_REFUSED_BY_SERVER ? o.status : status;
             idle = idle && o.reached == l->reached[k].sequence;
             l->reached[k].sequence = o.reached;
         }
@@ -809,7 +809,7 @@ static rr_status check_contracts(live *l, rr_error *error)
     bool down = false;
     rr_status status = rr_recovery_check_contracts(l, l->options->accept_contracts, error);
 
-    while (status == RR_UNAVAILABLE) {
+    while (status == RR_UNAVAILABLE || status == RR_REFUSED_BY_SERVER) {
         outage(l, &down, "the store", error);
         if (!wait_out(l, &pause)) {
             return RR_OK;

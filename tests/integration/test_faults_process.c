@@ -108,7 +108,7 @@ static void a_full_stream_of_dead_letters_is_waited_for(void **state)
         add_broken(&run, 20);
     }
     rr_run_publish(&run);
-    rr_child_wait_for(run.program, "the dead letters' stream cannot be reached", SOON_MS);
+    rr_child_wait_for(run.program, "the dead letters' stream refuses writes", SOON_MS);
     rr_nap_ms((long)rr_world_scaled(3000, 15000));
     assert_int_equal(rr_stream_count(run.world, "DEAD"), 3);
     assert_true(rr_consumer_progress(run.world).ack_floor < rr_stream_last(run.world, "RESULTS"));
@@ -133,7 +133,7 @@ static void killed_while_the_dead_letters_wait_each_is_there_once(void **state)
         add_broken(&run, 20);
     }
     rr_run_publish(&run);
-    rr_child_wait_for(run.program, "the dead letters' stream cannot be reached", SOON_MS);
+    rr_child_wait_for(run.program, "the dead letters' stream refuses writes", SOON_MS);
     rr_child_kill(run.program);
     rr_stream_make(run.world, "DEAD", "dead.>", 0);
     rr_run_again(&run);

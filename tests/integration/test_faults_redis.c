@@ -464,7 +464,7 @@ static void its_master_lost_behind_a_silent_replica_nothing_that_was_acknowledge
 static void refused_for_a_while(rr_run *run, const char *says)
 {
     rr_run_load(run, load());
-    rr_child_wait_for(run->program, "the store cannot be reached", SOON_MS);
+    rr_child_wait_for(run->program, "the store refuses writes", SOON_MS);
     rr_child_wait_for(run->program, says, SOON_MS);
     rr_nap_ms((long)rr_world_scaled(1000, 10000));
     assert_int_equal(rr_stream_count(run->world, "DEAD"), 0);
@@ -519,16 +519,38 @@ static void read_only_it_waits_and_goes_on(void **state)
     rr_run_end(&run);
 }
 
-static void without_a_disk_to_write_to_it_waits_and_goes_on(void **state)
+static void with_too_few_replicas_it_waits_and_goes_on(void **state)
 {
     rr_run run;
 
     rr_run_begin(&run, *state, NULL, false);
     rr_run_load(&run, load());
     rr_wait_settled(run.world, RR_SETTLE_MS);
-    config_set(&run, "min-replicas-to-write", "1"); /* too few replicas: refused like a full disk */
+    config_set(&run, "min-replicas-to-write", "1");
     refused_for_a_while(&run, "NOREPLICAS");
     config_set(&run, "min-replicas-to-write", "0");
+    rr_child_wait_for(run.program, "the store is back", SOON_MS);
+    rr_run_end(&run);
+}
+
+/* Its user loses the permission to write, and has it back. */
+static void without_permission_it_waits_and_goes_on(void **state)
+{
+    rr_setup setup = {0};
+    rr_world *world = *state;
+    char url[64];
+    rr_run run;
+
+    freeReplyObject(
+        rr_redis_ask(world, (const char *[]){"ACL", "SETUSER", "limited", "on", ">secret", "~*", "&*", "+@all", NULL}));
+    snprintf(url, sizeof url, "redis://limited:secret@127.0.0.1:%d", world->redis.port);
+    setup.redis_url = url;
+    rr_run_begin(&run, world, &setup, false);
+    rr_run_load(&run, load());
+    rr_wait_settled(world, RR_SETTLE_MS);
+    ask(&run, (const char *[]){"ACL", "SETUSER", "limited", "-mset", "-set", NULL});
+    refused_for_a_while(&run, "The user executing the script");
+    ask(&run, (const char *[]){"ACL", "SETUSER", "limited", "+@all", NULL});
     rr_child_wait_for(run.program, "the store is back", SOON_MS);
     rr_run_end(&run);
 }
@@ -682,7 +704,8 @@ int main(int argc, char **argv)
         FLEETING(over_its_memory_it_waits_and_goes_on),
         FLEETING(full_in_the_midst_of_a_batch_it_waits_and_goes_on),
         FLEETING(read_only_it_waits_and_goes_on),
-        FLEETING(without_a_disk_to_write_to_it_waits_and_goes_on),
+        FLEETING(with_too_few_replicas_it_waits_and_goes_on),
+        FLEETING(without_permission_it_waits_and_goes_on),
         FLEETING(its_functions_removed_they_come_back),
         FLEETING(its_connections_killed_again_and_again_it_goes_on),
         FLEETING(answers_that_take_a_second_are_waited_for),

@@ -254,7 +254,7 @@ static void while_the_dead_letters_are_full_none_is_acknowledged_without_its_own
     add_deltas(&history, 20, 5, 100);
     rr_publish_history(world, &history, 0, history.count);
     program = rr_child_run(world, config, NULL);
-    rr_child_wait_for(program, "dead letters' stream cannot be reached", LEAVE_MS);
+    rr_child_wait_for(program, "dead letters' stream refuses writes", LEAVE_MS);
     rr_nap_ms(500);
     assert_int_equal(rr_stream_count(world, "DEAD"), 5);
     /* A first batch of so few that each had room is done. */
@@ -281,7 +281,7 @@ static void a_dead_letter_that_was_not_stored_comes_again(void **state)
     add_deltas(&history, 3, 5, 100);
     rr_publish_history(world, &history, 0, history.count);
     program = rr_child_run(world, config, NULL);
-    rr_child_wait_for(program, "dead letters' stream cannot be reached", LEAVE_MS);
+    rr_child_wait_for(program, "dead letters' stream refuses writes", LEAVE_MS);
     assert_int_equal(rr_child_stop(program, LEAVE_MS), 0);
     rr_stream_make(world, "DEAD", "dead.>", 0);
     program = rr_child_run(world, config, NULL);
