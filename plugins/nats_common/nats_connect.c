@@ -565,8 +565,7 @@ static void put_hint(char *hint, const rr_nats *nats, natsStatus status, const c
     }
 }
 
-/* No answer comes to a question that we may not ask, or not hear the answer to. */
-static const char *why_silent(const rr_nats *nats)
+const char *rr_nats_denial(const rr_nats *nats)
 {
     const char *last = NULL;
 
@@ -579,7 +578,7 @@ static const char *why_silent(const rr_nats *nats)
 rr_status rr_nats_fail(const rr_nats *nats, natsStatus status, const char *what, rr_error *error)
 {
     /* The library keeps the text of an older error beside a plain time-out, so only its own sentence is sure there. */
-    const char *text = status == NATS_TIMEOUT ? why_silent(nats) : last_words(status);
+    const char *text = status == NATS_TIMEOUT ? rr_nats_denial(nats) : last_words(status);
     bool more = text[0] != '\0' && strcmp(text, natsStatus_GetText(status)) != 0;
     char hint[HINT_MAX];
 

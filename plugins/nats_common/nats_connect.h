@@ -61,6 +61,10 @@ bool rr_nats_gave_up(const rr_nats *nats);
 /* Our code for a code of cnats: UNAVAILABLE where waiting may help. */
 rr_status rr_nats_status(natsStatus status);
 
+/* The last error about a permission that the server sent; empty: none since the connection began. The server does not
+ * answer a request that the client may not send, so this tells why it is silent. */
+const char *rr_nats_denial(const rr_nats *nats);
+
 /* Fails with "what: place: the library's text; the likely cause". */
 rr_status rr_nats_fail(const rr_nats *nats, natsStatus status, const char *what, rr_error *error);
 

@@ -248,6 +248,40 @@ static bool sent_smaller(rr_source *source, rr_publication *item, uint64_t numbe
            send_item(source, item, number);
 }
 
+/* Waiting for an answer, or not sent for want of a connection. */
+static bool is_waiting(const rr_publication *item)
+{
+    return item->error.status == RR_UNAVAILABLE;
+}
+
+/* The error has the subject in quotes. */
+static bool names_subject(const char *denial, rr_slice subject)
+{
+    char quoted[SUBJECT_MAX + 2];
+    int len = snprintf(quoted, sizeof quoted, "\"%.*s\"", (int)subject.len, subject.data);
+
+    return len > 0 && (size_t)len < sizeof quoted && strstr(denial, quoted) != NULL;
+}
+
+/* A message that the user may not publish is not answered; the server sends an error that names the subject. Returns how
+ * many of those that wait have met it. */
+static size_t take_denials(const rr_source *source, rr_publication *items, size_t count)
+{
+    const char *denial = rr_nats_denial(source->nats);
+    size_t denied = 0;
+
+    for (size_t i = 0; denial[0] != '\0' && i < count; i++) {
+        rr_publication *item = &items[i];
+
+        if (is_waiting(item) && names_subject(denial, item->subject)) {
+            rr_fail(&item->error, RR_REFUSED_BY_SERVER, "subject %.*s: %s: %s; the user's permissions must allow it",
+                    (int)item->subject.len, item->subject.data, source->nats->place, denial);
+            denied++;
+        }
+    }
+    return denied;
+}
+
 /* Waits for the answers to `items`, whose numbers begin at `base`. */
 static void collect(rr_source *source, rr_publication *items, size_t count, uint64_t base, answers *got)
 {
@@ -273,12 +307,8 @@ static void collect(rr_source *source, rr_publication *items, size_t count, uint
             return;
         }
     }
-}
-
-/* Waiting for an answer, or not sent for want of a connection. */
-static bool is_waiting(const rr_publication *item)
-{
-    return item->error.status == RR_UNAVAILABLE;
+    /* Not before: the error may be an old one, and the permission granted since. */
+    got->missing -= take_denials(source, items, count);
 }
 
 /* False: the server did not confirm or take all of them. */

@@ -60,11 +60,18 @@ static void redial(world *w)
     dial(w);
 }
 
+static const char settings[] =
+    "max_payload: 128KB\n"
+    "no_auth_user: all\n"
+    "authorization { users: [\n"
+    "  {user: all, password: all}\n"
+    "  {user: limited, password: limited, permissions: {publish: {deny: [\"forbidden.>\"]}}} ] }\n";
+
 static int begin(void **state)
 {
     world *w = calloc(1, sizeof *w);
 
-    if (w == NULL || !rr_server_start_nats(&w->server, "max_payload: 128KB\n")) {
+    if (w == NULL || !rr_server_start_nats(&w->server, settings)) {
         return -1;
     }
     dial(w);
@@ -891,6 +898,44 @@ static void each_publication_fails_for_itself(void **state)
     free(large);
 }
 
+/* A stream that is full, and a subject that the user may not publish on: the server answers, so it is one that refuses. */
+static void a_refusal_to_store_is_told_as_one(void **state)
+{
+    world *w = *state;
+    rr_source_options options = options_of(w, RR_ACK_EXPLICIT);
+    rr_publication items[] = {
+        {.subject = RR_SLICE("full.1"), .payload = RR_SLICE("more than that")},
+        {.subject = RR_SLICE("forbidden.1"), .payload = RR_SLICE("x")},
+        {.subject = RR_SLICE("s.1"), .payload = RR_SLICE("fine")},
+    };
+    static const char *const words[] = {"maximum bytes exceeded",
+                                        "Permissions Violation for Publish to \"forbidden.1\"", ""};
+    jsStreamConfig config;
+    rr_source *source;
+
+    make_stream(w, "S", "s.>", js_LimitsPolicy);
+    make_stream(w, "FORBIDDEN", "forbidden.>", js_LimitsPolicy);
+    jsStreamConfig_Init(&config);
+    config.Name = "FULL";
+    config.Subjects = (const char *[]){"full.>"};
+    config.SubjectsLen = 1;
+    config.MaxBytes = 10;
+    config.Discard = js_DiscardNew;
+    assert_int_equal(js_AddStream(NULL, w->js, &config, NULL, NULL), NATS_OK);
+    options.user = options.password = "limited";
+    source = open_source(&options);
+    for (int times = 0; times < 2; times++) {
+        assert_int_equal(ops->publish(source, items, 3, NULL), RR_OK);
+        for (size_t k = 0; k < 3; k++) {
+            assert_int_equal(items[k].error.status, words[k][0] == '\0' ? RR_OK : RR_REFUSED_BY_SERVER);
+            if (strstr(items[k].error.text, words[k]) == NULL) {
+                fail_msg("'%s' does not say '%s'", items[k].error.text, words[k]);
+            }
+        }
+    }
+    ops->close(source);
+}
+
 static void many_are_published_at_once(void **state)
 {
     enum { MANY = 1000 };
@@ -1230,6 +1275,7 @@ int main(int argc, char **argv)
         REAL(two_readers_share_under_explicit),
         REAL(what_is_published_is_kept_and_once_is_once),
         REAL(each_publication_fails_for_itself),
+        REAL(a_refusal_to_store_is_told_as_one),
         REAL(many_are_published_at_once),
         REAL(ranges_of_a_stream),
         REAL(ranges_of_a_work_queue),
