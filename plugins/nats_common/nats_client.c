@@ -1,5 +1,5 @@
-/* Received bytes lie in pieces of memory that begin at a multiple of their size. So the piece of a message is found from
- * any address in its first line, and a message needs no memory of its own. */
+/* Received bytes lie in pieces of memory that begin at a multiple of their size. So the piece of a message is found
+ * from any address in its first line, and a message needs no memory of its own. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "nats_client.h"
 

@@ -36,11 +36,11 @@ int64_t rr_nats_now_ms(void)
     return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
 }
 
-/* "nats://user:secret@host:1,nats://other" without what stands before an @. */
-static void put_place(char *place, size_t room, const char *url)
+void rr_nats_place(const char *url, char *place, size_t room)
 {
     size_t used = 0;
 
+    place[0] = '\0';
     while (*url != '\0' && used + 1 < room) {
         size_t part = strcspn(url, ","), scheme = 0, secret = 0;
         const char *slashes = memmem(url, part, "://", 3), *at = memrchr(url, '@', part);
@@ -84,8 +84,8 @@ static void on_error(natsConnection *connection, natsSubscription *subscription,
     (void)closure;
 }
 
-/* The first word of the file that begins so and has that length (0: any that there is room for); false: none, or no such
- * file. */
+/* The first word of the file that begins so and has that length (0: any that there is room for); false: none, or no
+ * such file. */
 static bool read_word(const char *path, const char *begin, size_t len, char *word, size_t room)
 {
     char *text = malloc(KEY_FILE_MAX + 1), *rest = NULL;
@@ -410,10 +410,10 @@ rr_status rr_nats_open(const rr_nats_options *options, rr_nats **nats, rr_error 
     }
     atomic_store(&made->users, 2);
     made->options = *options;
-    put_place(made->place, sizeof made->place, options->url == NULL ? default_url : options->url);
+    rr_nats_place(options->url == NULL ? default_url : options->url, made->place, sizeof made->place);
     status = connect_with(to, options, made, error);
-    /* Its threads may be at work for a while on what was closed. At the end of the process they would meet a TLS library
-     * that is taken down; so they end before it, which was set up by now. */
+    /* Its threads may be at work for a while on what was closed. At the end of the process they would meet a TLS
+     * library that is taken down; so they end before it, which was set up by now. */
     pthread_once(&opened, end_library_at_exit);
     natsOptions_Destroy(to);
     if (status != RR_OK) {

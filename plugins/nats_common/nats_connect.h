@@ -41,9 +41,9 @@ typedef struct rr_nats {
  * twice if patient. The options' texts live as long as the connection. */
 rr_status rr_nats_open(const rr_nats_options *options, rr_nats **nats, rr_error *error);
 
-/* Gives up a subscription; NULL is fine. Use it instead of natsSubscription_Destroy: the reader thread of cnats 3.4 looks
- * a subscription up and then locks it without holding on to it, so one that is freed while a message for it arrives is
- * used after that. Here it is freed after a round trip, or else with the connection. */
+/* Gives up a subscription; NULL is fine. Use it instead of natsSubscription_Destroy: the reader thread of cnats 3.4
+ * looks a subscription up and then locks it without holding on to it, so one that is freed while a message for it
+ * arrives is used after that. Here it is freed after a round trip, or else with the connection. */
 void rr_nats_retire(rr_nats *nats, natsSubscription *subscription);
 
 /* Ends the connection and its threads without waiting for what is buffered; nothing arrives any more. Before contexts
@@ -52,6 +52,9 @@ void rr_nats_stop(rr_nats *nats);
 
 /* Frees it. Subscriptions are retired and contexts are gone by then. NULL is fine. */
 void rr_nats_close(rr_nats *nats);
+
+/* An URL, or several with commas, without user and password, for messages; cut if longer than the room. */
+void rr_nats_place(const char *url, char *place, size_t room);
 
 bool rr_nats_connected(const rr_nats *nats);
 

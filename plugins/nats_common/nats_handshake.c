@@ -135,8 +135,8 @@ static void find_logins(handshake *h)
     }
 }
 
-/* The server where cnats is connected. It may refuse new connections while it keeps those that it has (it is shutting down,
- * or full): so after each failed attempt the next one of the servers that cnats knows is tried. */
+/* The server where cnats is connected. It may refuse new connections while it keeps those that it has (it is shutting
+ * down, or full): so after each failed attempt the next one of the servers that cnats knows is tried. */
 static bool choose_server(handshake *h)
 {
     char **servers = NULL;
@@ -269,8 +269,8 @@ static bool is_ip(const char *host)
     return inet_pton(AF_INET, host, ip) == 1 || inet_pton(AF_INET6, host, ip) == 1;
 }
 
-/* The certificate must name the host of the URL. In a cluster, servers tell their peers' IP addresses, which certificates
- * rarely hold: such a peer may have any of the configured names. */
+/* The certificate must name the host of the URL. In a cluster, servers tell their peers' IP addresses, which
+ * certificates rarely hold: such a peer may have any of the configured names. */
 static bool expect_names(handshake *h)
 {
     SSL *tls = h->socket->tls;
@@ -444,8 +444,8 @@ static rr_status write_connect(handshake *h)
                : status;
 }
 
-/* A server that closed the connection may have sent the reason before: so a failed write is no failure, and the answer is
- * read next. */
+/* A server that closed the connection may have sent the reason before: so a failed write is no failure, and the answer
+ * is read next. */
 static rr_status send_all(handshake *h)
 {
     for (size_t sent = 0; sent < h->line_len;) {

@@ -17,8 +17,8 @@ typedef struct rr_nats_unread {
 } rr_nats_unread;
 
 /* Connects to the server where nats is connected and logs in. After failed attempts in a row (0: none) it takes the
- * next one of the servers that nats knows. Blocks up to the time-out of nats. On failure the socket is closed, its `why`
- * tells the reason, *unread is empty and the status is UNAVAILABLE, or MEMORY. */
+ * next one of the servers that nats knows. Blocks up to the time-out of nats. On failure the socket is closed, its
+ * `why` tells the reason, *unread is empty and the status is UNAVAILABLE, or MEMORY. */
 rr_status rr_nats_handshake(rr_nats_socket *socket, const rr_nats *nats, unsigned failures, rr_nats_unread *unread,
                             rr_error *error);
 

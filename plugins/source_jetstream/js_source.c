@@ -55,9 +55,11 @@ void rr_js_disconnect(rr_source *source)
 rr_status rr_js_unavailable(const rr_source *source, rr_error *error)
 {
     const char *last = NULL;
+    char place[256];
 
     if (source->nats == NULL) {
-        return rr_fail(error, RR_UNAVAILABLE, "not connected to %s; trying again", source->options.url);
+        rr_nats_place(source->options.url, place, sizeof place);
+        return rr_fail(error, RR_UNAVAILABLE, "%s: not connected; trying again", place);
     }
     if (rr_nats_connected(source->nats) && !source->client.socket.is_open && source->client.socket.why[0] != '\0') {
         return rr_fail(error, RR_UNAVAILABLE, "%s: %s; trying again", source->nats->place, source->client.socket.why);

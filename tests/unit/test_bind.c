@@ -279,6 +279,18 @@ static void a_stream_is_gone_when_a_cluster_goes_on_to_say_it(void **state)
     assert_int_equal(ops->info(&source, &info, NULL), RR_CONFIG);
 }
 
+/* While no connection could be made yet, messages name the servers, never their passwords. */
+static void a_secret_is_not_told_while_there_is_no_connection(void **state)
+{
+    rr_source alone = {.options = {.url = "nats://me:secret@there:1,tls://token@elsewhere", .stream = "S"}};
+    rr_source_info info;
+    rr_error error = {0};
+
+    (void)state;
+    assert_int_equal(rr_source_jetstream_ops.info(&alone, &info, &error), RR_UNAVAILABLE);
+    assert_string_equal(error.text, "nats://there:1,tls://elsewhere: not connected; trying again");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -287,6 +299,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(deliveries_are_counted_when_none_goes_elsewhere_any_more, begin, end),
         cmocka_unit_test_setup_teardown(where_jetstream_is_away_that_is_told, begin, end),
         cmocka_unit_test_setup_teardown(a_stream_is_gone_when_a_cluster_goes_on_to_say_it, begin, end),
+        cmocka_unit_test(a_secret_is_not_told_while_there_is_no_connection),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
