@@ -1,4 +1,4 @@
-/* The stream and the durable consumer: looked up, made, or refused with the difference in words. */
+/* Finding, making and checking the stream's consumer. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "js_consumer.h"
 
@@ -16,7 +16,8 @@ static jsAckPolicy wanted_ack(const rr_source *source)
     return source->options.ack == RR_ACK_ALL ? js_AckAll : js_AckExplicit;
 }
 
-/* Four times what can be under way at once, so that one batch at work and one to come again never stop the flow. */
+/* Four times what can be under way at once, so that deliveries at work and deliveries to be repeated never stop the
+ * flow. */
 static int64_t wanted_pending(const rr_source *source)
 {
     size_t flying = source->options.batch * source->options.pulls * 4;
@@ -52,20 +53,21 @@ rr_status rr_js_consumer_info(rr_source *source, int wait_ms, jsConsumerInfo **i
     }
     *info = NULL;
     if (code == JSStreamNotFoundErr) {
-        return rr_js_missing(source,
-                             "the stream is gone; its messages are lost to us, and a new one of that name would "
-                             "count from 1 again: start anew on purpose, with another consumer",
-                             error);
+        return rr_js_missing(
+            source,
+            "the stream is gone and its messages with it; a new stream of that name counts from 1 again. "
+            "If that is intended, configure another consumer",
+            error);
     }
     if (status == NATS_NOT_FOUND || code == JSConsumerNotFoundErr) {
         return rr_js_missing(
             source, "the consumer is gone, and with it what was acknowledged; make it again on purpose", error);
     }
-    source->missing_since_ms = 0; /* no answer is none that says so */
+    source->missing_since_ms = 0; /* without an answer nobody says that it is missing */
     return rr_nats_js_fail(source->nats, status, (int)code, "ask for the consumer", error);
 }
 
-/* --- an existing one --- */
+/* --- checks --- */
 
 static rr_status refuse(const rr_source *source, rr_error *error, const char *what, const char *is, const char *wanted)
 {
@@ -110,8 +112,7 @@ static rr_status check_manner(const rr_source *source, const jsConsumerConfig *c
     }
     if (config->MemoryStorage) {
         return refuse(source, error, "its state", "kept in memory",
-                      "what was acknowledged must survive a restart of "
-                      "the server");
+                      "acknowledgements must survive a restart of the server");
     }
     return RR_OK;
 }
@@ -157,7 +158,7 @@ static rr_status check(rr_source *source, const jsConsumerConfig *config, rr_err
     return status != RR_OK ? status : check_numbers(source, config, error);
 }
 
-/* --- a new one --- */
+/* --- making one --- */
 
 static void print_start(const rr_source_options *options, char *text, size_t room)
 {
@@ -168,7 +169,7 @@ static void print_start(const rr_source_options *options, char *text, size_t roo
     }
 }
 
-static rr_status say_missing(const rr_source *source, rr_error *error)
+static rr_status fail_missing(const rr_source *source, rr_error *error)
 {
     const rr_source_options *options = &source->options;
     char start[32];
@@ -249,7 +250,7 @@ static rr_status look_at_stream(rr_source *source, rr_error *error)
                        "explicit acknowledgement: write `ack: explicit`",
                        name);
     }
-    /* The server takes the removal of a message that waits for its acknowledgement as one, and that covers all before. */
+    /* When the server removes a message that is not acknowledged it counts as acknowledged, and so do all before it. */
     if (per_subject > 0 && source->options.ack == RR_ACK_ALL) {
         return rr_fail(error, RR_CONFIG,
                        "stream %s keeps %lld messages a subject (max_msgs_per_subject): the server "
@@ -267,7 +268,7 @@ rr_status rr_js_check(rr_source *source, const jsConsumerConfig *config, rr_erro
     return done != RR_OK || config == NULL ? done : check(source, config, error);
 }
 
-/* For who only reads beside it, or publishes: the consumer's filter, where there is a consumer. */
+/* A source that is read_only needs the consumer only for its filter. */
 static rr_status take_filter(rr_source *source, rr_error *error)
 {
     const rr_source_options *options = &source->options;
@@ -301,7 +302,7 @@ rr_status rr_js_bind(rr_source *source, rr_error *error)
     }
     status = js_GetConsumerInfo(&info, source->js, options->stream, options->consumer, NULL, &code);
     if (status == NATS_NOT_FOUND || code == JSConsumerNotFoundErr) {
-        return options->create ? make(source, error) : say_missing(source, error);
+        return options->create ? make(source, error) : fail_missing(source, error);
     }
     if (status != NATS_OK) {
         rr_nats_js_fail(source->nats, status, (int)code, "ask for it", error);

@@ -1,4 +1,5 @@
-/* Storing messages: requests of our own, many under way at once, each answer told by its number. */
+/* Publishing with requests of its own: many are under way at once, and the number at the end of its subject tells which
+ * message an answer confirms. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "js_publish.h"
 
@@ -74,13 +75,13 @@ static natsStatus add_header(natsMsg *message, const rr_header *header)
     return status;
 }
 
-/* Of the header that tells that the payload was cut. */
+/* The size of the header that tells that the payload was cut. */
 static size_t cut_header_size(const rr_publication *item)
 {
     return item->cut_header.len + NUMBER_MAX + 4;
 }
 
-/* Bytes on the wire, headers included; 0: a header cannot be sent, and error says which. */
+/* Bytes on the wire, headers included. 0: a header cannot be sent, and the error names it. */
 static size_t size_of(rr_publication *item)
 {
     size_t size = item->payload.len;
@@ -127,7 +128,7 @@ static natsStatus fill(natsMsg *message, const rr_publication *item)
     return status;
 }
 
-/* Leaves `len` bytes of the payload. False: it may not be cut, or nothing would be won. */
+/* Cuts the payload to `len` bytes. False: it may not be cut, or is not longer. */
 static bool cut_to(rr_publication *item, size_t len)
 {
     if (!good_header_name(item->cut_header) || len >= item->payload.len) {
@@ -140,7 +141,7 @@ static bool cut_to(rr_publication *item, size_t len)
     return true;
 }
 
-/* Cuts what the server would refuse; *size is what is left then. */
+/* Cuts the payload so that the server takes it; updates *size. */
 static bool cut_for_server(rr_publication *item, size_t most, size_t *size)
 {
     size_t over = *size - most + (item->cut_from == 0 ? cut_header_size(item) + HEADER_LINE : 0);
@@ -175,7 +176,7 @@ static rr_status check_item(rr_source *source, rr_publication *item, char *subje
     return RR_OK;
 }
 
-/* Sends it; false: it could not be, and its error says why. */
+/* False: it cannot be sent, and its error says why. */
 static bool send_item(rr_source *source, rr_publication *item, uint64_t number)
 {
     char subject[SUBJECT_MAX], reply[160];
@@ -204,7 +205,7 @@ static bool send_item(rr_source *source, rr_publication *item, uint64_t number)
     return true;
 }
 
-static void say_unbound(rr_publication *item)
+static void fail_unbound(rr_publication *item)
 {
     rr_fail(&item->error, RR_CONFIG,
             "subject %.*s: no stream keeps it; bind it to one (nats stream add, or edit its "
@@ -235,13 +236,13 @@ static void take_confirmation(rr_publication *item, natsMsg *message)
     }
 }
 
-/* What became of the messages under way. */
+/* Messages under way. */
 typedef struct answers {
     size_t missing; /* not answered yet */
-    size_t nobody;  /* of these: nobody listens on the subject; which one they were is not told by cnats */
+    size_t nobody;  /* of these: no stream listens on the subject; cnats does not tell which messages they are */
 } answers;
 
-/* Its stream takes no message as large as this, and does not say how large one may be: half of it, under the same number. */
+/* A stream refuses a message that is too large without telling its limit: half of it is sent, under the same number. */
 static bool sent_smaller(rr_source *source, rr_publication *item, uint64_t number, natsMsg *message)
 {
     return rr_js_json_number(rr_js_data(message), "err_code") == TOO_LARGE && cut_to(item, item->payload.len / 2) &&
@@ -263,8 +264,8 @@ static bool names_subject(const char *denial, rr_slice subject)
     return len > 0 && (size_t)len < sizeof quoted && strstr(denial, quoted) != NULL;
 }
 
-/* A message that the user may not publish is not answered; the server sends an error that names the subject. Returns how
- * many of those that wait have met it. */
+/* A message that the user may not publish is not answered; the server sends an error that names the subject. Returns
+ * how many of those that wait have met it. */
 static size_t take_denials(const rr_source *source, rr_publication *items, size_t count)
 {
     const char *denial = rr_nats_denial(source->nats);
@@ -311,7 +312,7 @@ static void collect(rr_source *source, rr_publication *items, size_t count, uint
     got->missing -= take_denials(source, items, count);
 }
 
-/* False: the server did not confirm or take all of them. */
+/* False: not all of them were answered. */
 static bool publish_some(rr_source *source, rr_publication *items, size_t count)
 {
     uint64_t base = source->published;
@@ -329,12 +330,12 @@ static bool publish_some(rr_source *source, rr_publication *items, size_t count)
     if (waiting == got.nobody) {
         for (size_t i = 0; i < count; i++) {
             if (is_waiting(&items[i])) {
-                say_unbound(&items[i]);
+                fail_unbound(&items[i]);
             }
         }
         return true;
     }
-    /* Answers that come later must not meet the next call. */
+    /* Late answers must not reach the next call. */
     rr_nats_retire(source->nats, source->confirmations);
     source->confirmations = NULL;
     return false;

@@ -1,10 +1,10 @@
-/* Fetching by pull requests of our own.
+/* Pull requests, and binding again behind a broken connection.
  *
- * natsSubscription_Fetch of cnats 3.4 can overrun its list, so the requests
- * are sent and counted here. Messages carry the stream's subject, not the
- * inbox, so what is owed is counted over all pulls: each adds its batch, each
- * message takes one off, and a status message takes off what its pull ended
- * with.
+ * natsSubscription_Fetch of cnats 3.4 can overrun its list, so requests are
+ * sent and counted here. A message carries the stream's subject, not the inbox
+ * of its pull. So outstanding messages are counted over all pulls: a pull adds
+ * its batch, a message takes off one, and a status message takes off what its
+ * pull did not deliver.
  */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "js_pull.h"
@@ -21,18 +21,18 @@
 #include "nats_protocol.h"
 
 enum {
-    SLICE_MS = 50, /* how often a wait looks at the connection */
+    SLICE_MS = 50, /* a wait looks at the connection that often */
     NAP_MS = 10,
     SILENT_MS = 2 * RR_JS_HEARTBEAT_MS + 500, /* two heartbeats missed */
-    DEAF_MS = 2 * RR_JS_EXPIRES_MS,           /* silent for so long: say that it cannot be reached */
-    PAUSE_MS = 250, /* before a new pull, after the server turned one away; between two attempts to bind */
-    REVIVE_MS = 1000,
-    ASK_MIN_MS = 250, /* the first wait for an answer about the consumer */
-    FORGIVE_MS = RR_JS_EXPIRES_MS + 1500,
-    OWED_BYTES = 48 * 1024 * 1024,
-    FIRST_BYTES = 1024 * 1024,
-    LINE_BYTES = 256,
-    FORGET = 64,
+    DEAF_MS = 2 * RR_JS_EXPIRES_MS,           /* silent for so long: the server counts as away */
+    PAUSE_MS = 250,                           /* after a refused pull, and between two attempts to bind */
+    RECONNECT_MS = 1000,
+    ASK_MIN_MS = 250,                    /* the first wait for an answer about the consumer */
+    EXCUSE_MS = RR_JS_EXPIRES_MS + 1500, /* pulls of a broken connection live on at the server for that long */
+    OUTSTANDING_BYTES = 48 * 1024 * 1024,
+    FIRST_BYTES = 1024 * 1024, /* taken for the size of a message before one has come */
+    LINE_BYTES = 256,          /* of the line before a message */
+    FORGET = 64,               /* a smaller message lowers the estimate by one such part of the difference */
     RESETTLE_MS = 3000,
     NO_RESPONDERS = 503
 };
@@ -55,8 +55,8 @@ bool rr_js_is_bound(const rr_source *source)
     return source->nats != NULL && source->is_bound && !source->is_leaving && source->client.socket.is_open;
 }
 
-/* Asks for the consumer. Where the way there is slow no answer would ever be in time for a fetch: so each time that none
- * came the next one is waited for longer, up to the time-out of a request. */
+/* Asks for the consumer. Over a slow connection no answer would come within the wait of a fetch. So after each answer
+ * that did not come the next one is waited for longer, up to the time-out of a request. */
 static rr_status ask_in_time(rr_source *source, int64_t deadline_ms, jsConsumerInfo **info, rr_error *error)
 {
     int64_t left_ms = deadline_ms - rr_nats_now_ms(), most_ms = source->options.timeout_ms;
@@ -69,8 +69,8 @@ static rr_status ask_in_time(rr_source *source, int64_t deadline_ms, jsConsumerI
     return status;
 }
 
-/* Under `ack: all` the server has taken it before it says how much is delivered: what it gave to the subscription of before
- * in between would look like deliveries to somebody else. */
+/* Under `ack: all` the server must have taken the subscription before it tells how much is delivered. Else what it
+ * sends to the earlier subscription meanwhile would look like deliveries to another reader. */
 static rr_status subscribe(rr_source *source, rr_error *error)
 {
     natsInbox *fresh = NULL;
@@ -88,17 +88,17 @@ static rr_status subscribe(rr_source *source, rr_error *error)
     return source->options.ack == RR_ACK_ALL ? rr_js_flush(source, source->options.timeout_ms, error) : RR_OK;
 }
 
-static rr_status count_anew(rr_source *source, const jsConsumerInfo *info, rr_error *error)
+static rr_status restart_count(rr_source *source, const jsConsumerInfo *info, rr_error *error)
 {
     rr_acks_reset(&source->acks, info->Delivered.Consumer + 1);
     if (source->is_reconnected) {
-        source->excuse_gaps_until_ms = rr_nats_now_ms() + FORGIVE_MS;
+        source->excuse_gaps_until_ms = rr_nats_now_ms() + EXCUSE_MS;
     }
     return rr_js_settle(source, info, error);
 }
 
-/* Subscribed, and the consumer is there. Under `ack: all` what still waits is dropped, since it was counted by another
- * connection. */
+/* Subscribes, and sees that the consumer exists. Under `ack: all` waiting messages are dropped: they were counted for
+ * another connection. */
 static rr_status bind_again(rr_source *source, int64_t deadline_ms, rr_error *error)
 {
     bool counts = source->options.ack == RR_ACK_ALL;
@@ -120,7 +120,7 @@ static rr_status bind_again(rr_source *source, int64_t deadline_ms, rr_error *er
         status = ask_in_time(source, deadline_ms, &info, error);
     }
     if (status == RR_OK && counts) {
-        status = count_anew(source, info, error);
+        status = restart_count(source, info, error);
     }
     jsConsumerInfo_Destroy(info);
     if (source->is_reconnected || status != RR_OK) {
@@ -136,8 +136,8 @@ static rr_status bind_again(rr_source *source, int64_t deadline_ms, rr_error *er
     return status;
 }
 
-/* cnats gave up on the connection: a new one, not too often. */
-static void revive(rr_source *source)
+/* cnats gave up on the connection: opens a new one, not too often. */
+static void reconnect(rr_source *source)
 {
     int64_t now = rr_nats_now_ms();
     rr_error error = {0};
@@ -145,16 +145,16 @@ static void revive(rr_source *source)
     if (now >= source->reconnect_at_ms) {
         rr_js_disconnect(source);
         rr_js_connect(source, &error);
-        source->reconnect_at_ms = rr_nats_now_ms() + REVIVE_MS;
+        source->reconnect_at_ms = rr_nats_now_ms() + RECONNECT_MS;
     }
 }
 
-/* Also for the time to bind again, so that a server that turns us away at once makes no busy loop. */
+/* Waits for the connection, and for the time to bind again: a server that refuses at once must make no busy loop. */
 static rr_status wait_connected(rr_source *source, int64_t deadline_ms, rr_error *error)
 {
     for (;;) {
         if (source->nats == NULL || rr_nats_gave_up(source->nats)) {
-            revive(source);
+            reconnect(source);
         }
         if (source->nats != NULL && rr_nats_connected(source->nats) &&
             (rr_js_is_bound(source) || rr_nats_now_ms() >= source->rebind_at_ms)) {
@@ -167,7 +167,8 @@ static rr_status wait_connected(rr_source *source, int64_t deadline_ms, rr_error
     }
 }
 
-/* While there is a debt, look again now and then: what was outstanding may be removed, or never come on its own. */
+/* While outstanding deliveries are missing, asks again now and then: they may have been removed from the stream, or
+ * need another request to come. */
 static rr_status settle_again(rr_source *source, int64_t deadline_ms, rr_error *error)
 {
     jsConsumerInfo *info = NULL;
@@ -184,8 +185,9 @@ static rr_status settle_again(rr_source *source, int64_t deadline_ms, rr_error *
     return status;
 }
 
-/* What we may not say or hear is never acknowledged, or never comes. */
-static void look_at_complaint(rr_source *source)
+/* Without the permissions to subscribe and to acknowledge no message comes, or none is acknowledged: a failure for
+ * good. */
+static void check_permissions(rr_source *source)
 {
     char text[2 * sizeof source->client.socket.why];
 
@@ -200,7 +202,7 @@ static rr_status get_ready(rr_source *source, int64_t deadline_ms, rr_error *err
 {
     rr_status status;
 
-    look_at_complaint(source);
+    check_permissions(source);
     if (source->failed.status != RR_OK) {
         if (error != NULL) {
             *error = source->failed;
@@ -216,18 +218,19 @@ static rr_status get_ready(rr_source *source, int64_t deadline_ms, rr_error *err
 
 /* --- pulls --- */
 
-/* How many may be outstanding. A server closes a connection that 64 MB wait for, so while nobody receives there may be no
- * more than it holds for us. Before the first message came they are taken to be as large as a server allows by default. */
-static size_t most_owed(const rr_source *source)
+/* How many messages may be outstanding. A server closes a connection for which 64 MB wait, so what comes while nobody
+ * receives must be less. Before the first message has come, messages are taken to be as large as a server allows by
+ * default. */
+static size_t most_outstanding(const rr_source *source)
 {
-    size_t fit = OWED_BYTES / (source->message_bytes == 0 ? FIRST_BYTES : source->message_bytes);
+    size_t fit = OUTSTANDING_BYTES / (source->message_bytes == 0 ? FIRST_BYTES : source->message_bytes);
     size_t full = source->options.batch * source->options.pulls;
 
     return fit >= full ? full : fit == 0 ? 1 : fit;
 }
 
-/* Larger ones are noticed at once, smaller ones by and by. */
-static void measure(rr_source *source, const rr_nats_client_message *message)
+/* The estimate rises at once and falls slowly. */
+static void estimate_size(rr_source *source, const rr_nats_client_message *message)
 {
     size_t bytes = message->payload.len + message->headers.len + LINE_BYTES;
     size_t known = source->message_bytes == 0 ? FIRST_BYTES : source->message_bytes;
@@ -246,10 +249,10 @@ static void send_pull(rr_source *source, size_t batch)
                            (rr_slice){request, (size_t)len});
 }
 
-/* As many pulls outstanding as the options say. */
-static void top_up(rr_source *source)
+/* Sends pulls until as many are outstanding as the options say. */
+static void send_pulls(rr_source *source)
 {
-    size_t most = most_owed(source), batch = most / source->options.pulls;
+    size_t most = most_outstanding(source), batch = most / source->options.pulls;
 
     if (!source->is_bound || source->failed.status != RR_OK || rr_nats_now_ms() < source->pause_until_ms ||
         !source->client.socket.is_open) {
@@ -280,7 +283,7 @@ static uint64_t number_of(rr_slice text)
     return number;
 }
 
-/* A pull came to its end with that many messages not delivered. */
+/* A pull ended without having delivered all its messages. */
 static void end_pull(rr_source *source, const rr_nats_client_message *status, uint64_t number)
 {
     rr_slice text = rr_nats_header(status->headers, "Nats-Pending-Messages");
@@ -291,14 +294,14 @@ static void end_pull(rr_source *source, const rr_nats_client_message *status, ui
     }
 }
 
-/* Nobody answers on what is outstanding: it is void. What still comes of it is taken all the same. */
+/* No pull is answered any more: all count as ended. Messages that still come are taken. */
 static void void_pulls(rr_source *source)
 {
     source->outstanding = 0;
     source->void_below = source->pull_number;
 }
 
-static void turned_away(rr_source *source)
+static void pause_pulls(rr_source *source)
 {
     source->pause_until_ms = rr_nats_now_ms() + PAUSE_MS;
 }
@@ -325,17 +328,17 @@ static rr_status take_conflict(rr_source *source, const rr_nats_client_message *
                  why, source->options.batch);
         return rr_js_fail_for_good(source, full, error);
     }
-    turned_away(source);
+    pause_pulls(source);
     if (strcasecmp(why, "Exceeded MaxWaiting") == 0) {
         end_pull(source, message, number);
     } else {
-        /* The server is going away, or another one leads now. */
+        /* The server shuts down, or the consumer has another leader. */
         void_pulls(source);
     }
     return RR_OK;
 }
 
-/* An answer to our question whether the consumer is still there. */
+/* The answer to the question whether the consumer still exists. */
 static rr_status take_answer(rr_source *source, const rr_nats_client_message *message, rr_error *error)
 {
     uint64_t code = rr_js_json_number(message->payload, "err_code");
@@ -364,16 +367,16 @@ static rr_status take_status(rr_source *source, const rr_nats_client_message *me
     case 404:
     case 408: end_pull(source, message, number); return RR_OK;
     case 409: return take_conflict(source, message, number, error);
-    default: /* 400, NO_RESPONDERS (no JetStream, or not yet) and what may yet be invented: must not become a busy loop */
-        turned_away(source);
+    default: /* 400, NO_RESPONDERS, and codes of later servers: must not become a busy loop */
+        pause_pulls(source);
         void_pulls(source);
         return RR_OK;
     }
 }
 
-/* Two heartbeats missed: take what is outstanding for void, and ask whether the consumer still exists, since a pull
- * to one that does not is not answered at all. */
-static rr_status look_at_silence(rr_source *source, rr_error *error)
+/* Two heartbeats are missing: voids the pulls, and asks whether the consumer still exists. A pull to a consumer that
+ * does not exist is not answered at all. */
+static rr_status check_silence(rr_source *source, rr_error *error)
 {
     int64_t now = rr_nats_now_ms();
     char subject[2 * RR_JS_NAME_MAX + 64], reply[160];
@@ -397,7 +400,7 @@ static rr_status look_at_silence(rr_source *source, rr_error *error)
 
 /* --- deliveries --- */
 
-static rr_status count_in(rr_source *source, const rr_reply *reply, rr_slice head, rr_error *error)
+static rr_status count_delivery(rr_source *source, const rr_reply *reply, rr_slice head, rr_error *error)
 {
     switch (rr_acks_take(&source->acks, reply)) {
     case RR_ACKS_TAKEN:
@@ -417,7 +420,7 @@ static rr_status count_in(rr_source *source, const rr_reply *reply, rr_slice hea
     }
 }
 
-/* One message from the inbox; *got says whether it is a delivery that is now the caller's. */
+/* Takes one message from the inbox. *got: it is a delivery, which is now the caller's. */
 static rr_status take(rr_source *source, const rr_nats_client_message *message, rr_delivery *delivery, bool *got,
                       rr_error *error)
 {
@@ -428,9 +431,9 @@ static rr_status take(rr_source *source, const rr_nats_client_message *message, 
     *got = rr_js_delivery(message, &reply, &head, delivery);
     if (*got) {
         take_off(source, 1);
-        measure(source, message);
+        estimate_size(source, message);
         if (source->options.ack == RR_ACK_ALL) {
-            status = count_in(source, &reply, head, error);
+            status = count_delivery(source, &reply, head, error);
             *got = status == RR_OK && source->is_bound;
         }
     } else {
@@ -442,7 +445,7 @@ static rr_status take(rr_source *source, const rr_nats_client_message *message, 
     return status;
 }
 
-/* Takes what is there, waiting for the first at most wait_ms. */
+/* Takes the messages that are there, waiting for the first at most wait_ms. */
 static rr_status take_some(rr_source *source, rr_delivery *deliveries, size_t most, size_t *count, int64_t wait_ms,
                            rr_error *error)
 {
@@ -456,7 +459,8 @@ static rr_status take_some(rr_source *source, rr_delivery *deliveries, size_t mo
         if (!rr_nats_client_next(&source->client, *count == 0 ? wait_ms : 0, &message)) {
             break;
         }
-        heard |= rr_nats_status_of(message.headers) != NO_RESPONDERS; /* there the server speaks for nobody */
+        /* NATS itself answers NO_RESPONDERS, where no JetStream does. */
+        heard |= rr_nats_status_of(message.headers) != NO_RESPONDERS;
         status = take(source, &message, &deliveries[*count], &got, error);
         *count += got;
         wait_ms = 0;
@@ -467,8 +471,8 @@ static rr_status take_some(rr_source *source, rr_delivery *deliveries, size_t mo
     return status;
 }
 
-/* Nothing came: is there still somebody to wait for? */
-static rr_status look_around(rr_source *source, rr_error *error)
+/* Nothing came: checks that connection and server are still there. */
+static rr_status check_connection(rr_source *source, rr_error *error)
 {
     if (rr_nats_gave_up(source->nats) || !rr_nats_connected(source->nats)) {
         return rr_js_unavailable(source, error);
@@ -476,8 +480,8 @@ static rr_status look_around(rr_source *source, rr_error *error)
     if (!source->client.socket.is_open) {
         return RR_OK; /* the next turn opens it */
     }
-    top_up(source);
-    return look_at_silence(source, error);
+    send_pulls(source);
+    return check_silence(source, error);
 }
 
 rr_status rr_js_fetch(rr_source *source, rr_delivery *deliveries, size_t most, size_t *count, int wait_ms,
@@ -492,15 +496,15 @@ rr_status rr_js_fetch(rr_source *source, rr_delivery *deliveries, size_t most, s
         if (status != RR_OK) {
             return status;
         }
-        top_up(source);
+        send_pulls(source);
         status = take_some(source, deliveries, most, count, least(SLICE_MS, deadline_ms - rr_nats_now_ms()), error);
         if (*count > 0) {
-            /* What went wrong behind these is told by the next call; it is remembered or happens again. */
-            top_up(source);
+            /* The next call reports a failure behind these: it is remembered, or happens again. */
+            send_pulls(source);
             return RR_OK;
         }
         if (status == RR_OK && source->is_bound) {
-            status = look_around(source, error);
+            status = check_connection(source, error);
         }
     } while (status == RR_OK && rr_nats_now_ms() < deadline_ms);
     return status;

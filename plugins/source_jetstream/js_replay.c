@@ -1,8 +1,8 @@
-/* Reading a range of the stream again, beside the consumer and without any effect on it.
+/* Reading a range of the stream again, without any effect on the consumer.
  *
- * A reader of its own: an ephemeral consumer without acknowledgement, kept in
- * the server's memory. A work queue allows none, so there the messages are
- * asked for one by one.
+ * It is read by an ephemeral consumer without acknowledgement, which the server
+ * keeps in memory. A work queue allows none, so there messages are requested
+ * one by one.
  */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "js_replay.h"
@@ -21,13 +21,13 @@ typedef struct reading {
     bool (*each)(void *context, const rr_delivery *delivery);
     void *context;
     bool ended;
-    bool enough;   /* no more is wanted, whatever there is */
-    uint64_t next; /* nothing below it is to come any more */
+    bool enough;   /* the caller wants no more */
+    uint64_t next; /* no message below it comes any more */
     char subject[2 * RR_JS_NAME_MAX + 64], inbox[128];
     natsSubscription *sub;
 } reading;
 
-static void hand_over(reading *run, rr_delivery *delivery, uint64_t pending)
+static void pass_on(reading *run, rr_delivery *delivery, uint64_t pending)
 {
     delivery->handle = NULL;
     run->next = delivery->stream_sequence + 1;
@@ -46,7 +46,7 @@ static rr_status ask_round(reading *run, rr_error *error)
     return status == NATS_OK ? RR_OK : rr_nats_fail(run->source->nats, status, "read again", error);
 }
 
-/* One round: up to ROUND messages, or what there is until a status message ends it. */
+/* One round: up to ROUND messages; a status message ends it earlier. */
 static rr_status read_round(reading *run, rr_error *error)
 {
     rr_status done = ask_round(run, error);
@@ -68,7 +68,7 @@ static rr_status read_round(reading *run, rr_error *error)
                               &reply, NULL, &delivery);
         if (more) {
             got++;
-            hand_over(run, &delivery, reply.pending);
+            pass_on(run, &delivery, reply.pending);
         }
         natsMsg_Destroy(message);
     }
@@ -88,8 +88,8 @@ static rr_status subscribe_to(reading *run, const char *consumer, rr_error *erro
     return status;
 }
 
-/* The reader may be with a server of a cluster that does not have the newest messages yet, and then it ends too early. A
- * caller that asked up to a certain sequence takes what did not come for removed. So the leader is asked for more. */
+/* The reader may be with a server of a cluster that does not have the newest messages yet, and then it ends too early.
+ * A caller that asked up to a certain sequence takes what did not come for removed. So the leader is asked for more. */
 static rr_status confirm_end(reading *run, rr_error *error)
 {
     rr_source *source = run->source;
@@ -144,7 +144,7 @@ static rr_status read_by_consumer(reading *run, rr_error *error)
 
 /* --- a work queue --- */
 
-/* The subject passes a filter with wildcards; an empty filter lets all pass. */
+/* Whether a subject matches a filter with wildcards. */
 static bool passes(const char *filter, const char *subject)
 {
     while (*filter != '\0' && *subject != '\0') {
@@ -189,7 +189,7 @@ static rr_status read_one(reading *run, uint64_t sequence, rr_error *error)
             .stored_at_us = natsMsg_GetTime(message) / 1000,
         };
 
-        hand_over(run, &delivery, 1);
+        pass_on(run, &delivery, 1);
     }
     natsMsg_Destroy(message);
     return RR_OK;

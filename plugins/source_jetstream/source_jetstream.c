@@ -1,4 +1,4 @@
-/* Connecting, and the ops that only send. */
+/* Opening, acknowledging, and info. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "source_jetstream.h"
 
@@ -37,7 +37,7 @@ static rr_status js_open(const rr_source_options *options, rr_source **source, r
 
 /* --- acknowledging --- */
 
-/* A delivery's handle is its reply subject, where it was received: a space ends it. */
+/* A delivery's handle points to its reply subject among the received bytes; a space ends it. */
 static void answer(rr_source *source, const void *handle, rr_slice word)
 {
     const char *reply = handle;
@@ -60,9 +60,10 @@ static void free_deliveries(rr_source *source, const rr_delivery *deliveries, si
     }
 }
 
-/* Only on the connection that the deliveries came by. A server that lost the last moments (kill -9) has counted back, and
- * an acknowledgement from before would set its floor above what it believes to have delivered: it then delivers that
- * again, for ever, deaf to every acknowledgement. What is not acknowledged here comes again. */
+/* Sends the acknowledgement that is due, only over the connection that brought its deliveries. A server that was killed
+ * may have lost its last counts. An acknowledgement of earlier deliveries would set its floor above what it believes to
+ * have delivered; then it repeats these messages for ever and ignores every acknowledgement. Deliveries that are not
+ * acknowledged here come again. */
 static void acknowledge_due(rr_source *source)
 {
     char subject[RR_REPLY_MAX];
@@ -98,14 +99,13 @@ static rr_status js_ack(rr_source *source, const rr_delivery *deliveries, size_t
 static rr_status js_progress(rr_source *source, const rr_delivery *deliveries, size_t count, rr_error *error)
 {
     answer_all(source, deliveries, count, RR_SLICE("+WPI"));
-    rr_nats_client_receive(
-        &source->client); /* nobody else does while the caller waits, and the server gives up on who does not */
+    rr_nats_client_receive(&source->client); /* the server closes the connection of a client that does not read */
     return sent(source, error);
 }
 
-/* What came to the inbox and was not handed out. The pulls outstanding are finite, so it runs dry; what comes after the
- * last look waits for ack_wait. */
-static const void **collect_rest(rr_source *source, size_t *count)
+/* The reply subjects of messages that came and were never fetched. Outstanding pulls bring a limited number. Messages
+ * that come later are repeated after ack_wait. */
+static const void **take_unfetched(rr_source *source, size_t *count)
 {
     int64_t until_ms = rr_nats_now_ms() + CLOSE_FLUSH_MS;
     const void **rest = NULL, **grown;
@@ -123,9 +123,9 @@ static const void **collect_rest(rr_source *source, size_t *count)
     return rest;
 }
 
-/* Ends our interest, and lets go what was not handed out. In this order: else the server would hand what we let go
- * straight to our own pulls. (nats-server 2.9 forgets the first that is let go while it still meets a pull whose inbox is
- * gone; it comes after ack_wait.) */
+/* Unsubscribes, then gives back what was never fetched. In this order: else the server would deliver it to our own
+ * pulls again. (nats-server 2.9 forgets the first message that is given back while a pull without subscriber is left;
+ * it repeats that one after ack_wait.) */
 static void leave(rr_source *source)
 {
     size_t count = 0;
@@ -134,7 +134,7 @@ static void leave(rr_source *source)
     if (source->is_leaving) {
         return;
     }
-    rest = collect_rest(source, &count);
+    rest = take_unfetched(source, &count);
     rr_nats_client_unsubscribe(&source->client);
     for (size_t i = 0; i < count; i++) {
         if (source->options.ack == RR_ACK_EXPLICIT) {
@@ -152,7 +152,7 @@ static void js_release(rr_source *source, const rr_delivery *deliveries, size_t 
     if (leaving) {
         leave(source);
     }
-    /* Under `ack: all` whoever reads next asks for what is outstanding (js_settle.c). */
+    /* Under `ack: all` the next reader asks for outstanding messages (js_settle.c). */
     if (leaving && source->options.ack == RR_ACK_EXPLICIT) {
         answer_all(source, deliveries, count, RR_SLICE("-NAK"));
     }
@@ -172,7 +172,7 @@ static void js_close(rr_source *source)
     free(source);
 }
 
-/* --- what there is --- */
+/* --- info --- */
 
 static void copy_stream(rr_source_info *info, const jsStreamInfo *stream)
 {
@@ -191,7 +191,7 @@ static void copy_stream(rr_source_info *info, const jsStreamInfo *stream)
     snprintf(info->storage, sizeof info->storage, "%s", config->Storage == js_MemoryStorage ? "memory" : "file");
 }
 
-/* Where the consumer was made to start: what lies before was never meant for us. */
+/* Where the consumer starts: earlier messages were never meant for it. */
 static void copy_start(rr_source_info *info, const jsConsumerInfo *consumer)
 {
     const jsConsumerConfig *config = consumer->Config;
@@ -226,7 +226,7 @@ static rr_status js_info(rr_source *source, rr_source_info *info, rr_error *erro
     jsStreamInfo_Destroy(stream);
     done = rr_js_consumer_info(source, source->options.timeout_ms, &consumer, error);
     if (done == RR_CONFIG && source->options.read_only) {
-        return RR_OK; /* it is not there yet, or no more */
+        return RR_OK; /* a reader needs no consumer */
     }
     if (done == RR_OK) {
         info->ack_floor = consumer->AckFloor.Stream;

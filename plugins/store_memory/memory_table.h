@@ -28,8 +28,8 @@ typedef struct rr_entry {
     char name[];
 } rr_entry;
 
-/* Names are hashed with a seed of the table's own. Entries and values are in the arena, which the table does not own and
- * which outlives it. NULL: memory ran out. */
+/* Names are hashed with a seed of the table's own. Entries and values are in the arena, which the table does not own
+ * and which outlives it. NULL: memory ran out. */
 rr_table *rr_table_new(uint64_t seed, rr_arena *arena);
 void rr_table_free(rr_table *table);
 

@@ -55,8 +55,8 @@ rr_status rr_link_odd(rr_link *link, const char *what, rr_error *error)
                         what);
 }
 
-/* Each question of the handshake has the whole time-out for its answer, and so has the op behind it: where an answer takes
- * long, all of them together would never be in time, and the connection never made. */
+/* Each question of the handshake has the whole time-out for its answer, and so has the op behind it: where an answer
+ * takes long, all of them together would never be in time, and the connection never made. */
 void rr_link_go_on(rr_link *link)
 {
     link->deadline_ms = now_ms() + (int64_t)link->timeout_ms * (link->patience == 0 ? 1 : link->patience);

@@ -56,8 +56,8 @@ void rr_link_close(rr_link *link);
 
 /* Begins an op: sets its deadline, empties `out`, and connects if need be: authentication, database, version, no
  * cluster, functions; each of these, and the op after them, has a deadline of its own. UNAVAILABLE: no connection.
- * REFUSED_BY_SERVER: the server answers, and refuses (it loads its data, is full, takes no more connections, or no longer
- * takes our password). CONFIG: this server will not do, and why. */
+ * REFUSED_BY_SERVER: the server answers, and refuses (it loads its data, is full, takes no more connections, or no
+ * longer takes our password). CONFIG: this server will not do, and why. */
 rr_status rr_link_begin(rr_link *link, rr_error *error);
 
 /* Asks all flights in one go and takes their replies in order. Where the functions are gone they are loaded again and

@@ -1,6 +1,6 @@
-/* A look at a Redis server, also at one that will not do: what INFO and CONFIG tell, whether our functions run, and what
- * this user may do. Permissions are tried inside a transaction that is discarded: Redis checks a command when it is
- * queued, so nothing is done. */
+/* A look at a Redis server, also at one that will not do: what INFO and CONFIG tell, whether our functions run, and
+ * what this user may do. Permissions are tried inside a transaction that is discarded: Redis checks a command when it
+ * is queued, so nothing is done. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "redis_survey.h"
 

@@ -38,8 +38,8 @@ static kind kind_of(const rr_swap *swap)
     return swap->expire_at_ms == 0 ? LASTING : EXPIRING;
 }
 
-/* A value alone where none may be: Redis has a command for it, SET with NX, which costs it half of what a call that goes
- * through Lua does. */
+/* A value alone where none may be: Redis has a command for it, SET with NX, which costs it half of what a call that
+ * goes through Lua does. */
 static bool is_making(const rr_swap *swap)
 {
     return kind_of(swap) != OTHER && swap->token.len == 0;
