@@ -21,7 +21,7 @@ enum {
     URL_MAX = 1024,
     HOST_MAX = 256,
     RECEIVED_MAX = RR_NATS_LINE_MAX + 4096,
-    CONNECT_MAX = 2 * RR_NATS_WHO_MAX,
+    CONNECT_MAX = 2 * RR_NATS_LOGIN_MAX,
     TEXT_MAX = 256
 };
 
@@ -402,7 +402,7 @@ static void put_url_login(handshake *h, const address *from)
 static rr_status put_login(handshake *h)
 {
     const rr_nats_options *options = &h->nats->options;
-    char text[RR_NATS_WHO_MAX];
+    char text[RR_NATS_LOGIN_MAX];
 
     if (options->nkey_seed_file != NULL) {
         if (!rr_nats_public_key(options->nkey_seed_file, text)) {

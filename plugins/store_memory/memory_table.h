@@ -1,4 +1,4 @@
-/* rr_table: named things of the memory store, found by the bytes of their name.
+/* rr_table: the entries of the memory store, found by the bytes of their name.
  *
  * Like Redis, one table holds things of several types under one set of names. A
  * thing that was removed stays as RR_ENTRY_NONE, so pointers to entries stay

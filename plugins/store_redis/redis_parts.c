@@ -1,11 +1,11 @@
-/* Reads of parts as calls of the `parts` function: redis_library.lua says what stands where. */
+/* Reads of parts as calls of the `parts` function; redis_library.lua describes its arguments and answers. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "redis_parts.h"
 
 #include "redis_call.h"
 #include "redis_resp.h"
 
-enum { ALL_PATIENCE = 10 }; /* all parts of a cell may be two million */
+enum { ALL_PATIENCE = 10 }; /* a cell may have two million parts */
 
 typedef struct reading {
     rr_store *store;
@@ -14,7 +14,7 @@ typedef struct reading {
     rr_arena *arena;
 } reading;
 
-/* Without a whole token there is no birth to look beside. */
+/* Without a whole token there is no birth, and so no key of parts. */
 static bool is_asked(const rr_parts_read *read)
 {
     return read->token.len == RR_TOKEN_LEN;

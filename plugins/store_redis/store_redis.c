@@ -1,4 +1,4 @@
-/* The store port over one connection to Redis: all ops but swaps and reads of parts. */
+/* The store port over one connection to Redis: opening, logs, notes, identity and walks. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "store_redis.h"
 
@@ -63,7 +63,7 @@ static rr_status redis_load(rr_store *store, rr_load *loads, size_t count, rr_ar
     return rr_calls_ask(store, count, rr_redis_put_loads, rr_redis_take_loads, &at, error);
 }
 
-static void say_key(rr_error *error, rr_slice key)
+static void name_key(rr_error *error, rr_slice key)
 {
     if (error != NULL) {
         rr_error_within(error, "key %.*s", (int)key.len, key.data);
@@ -102,7 +102,7 @@ static rr_status take_log(void *context, const rr_flight *flight, const redisRep
     return RR_OK;
 }
 
-static rr_status redis_log_read(rr_store *store, rr_slice log_key, const char *drainer, int idle_ms, size_t most,
+static rr_status redis_log_read(rr_store *store, rr_slice log_key, const char *consumer, int idle_ms, size_t most,
                                 rr_arena *arena, rr_log_entry **entries, size_t *count, rr_error *error)
 {
     log_reading at = {.store = store, .arena = arena};
@@ -116,7 +116,7 @@ static rr_status redis_log_read(rr_store *store, rr_slice log_key, const char *d
     }
     rr_call_head(out, store->link.functions.log, 1, 3);
     rr_resp_bytes(out, log_key);
-    rr_resp_text(out, drainer);
+    rr_resp_text(out, consumer);
     rr_resp_u64(out, idle_ms < 0 ? 0 : (uint64_t)idle_ms);
     rr_resp_u64(out, most);
     status = rr_link_ask_one(&store->link, take_log, &at, error);
@@ -194,7 +194,7 @@ static rr_status redis_note_get(rr_store *store, rr_slice key, rr_arena *arena, 
         status = rr_link_ask_one(&store->link, take_note, &at, error);
     }
     if (status != RR_OK) {
-        say_key(error, key);
+        name_key(error, key);
         return status;
     }
     *value = at.value;
@@ -226,7 +226,7 @@ static rr_status redis_note_set(rr_store *store, rr_slice key, rr_slice expected
         status = rr_link_ask_one(&store->link, take_done, done, error);
     }
     if (status != RR_OK) {
-        say_key(error, key);
+        name_key(error, key);
     }
     return status;
 }
@@ -254,12 +254,12 @@ static rr_status redis_note_put(rr_store *store, rr_slice key, rr_slice value, i
         status = rr_link_ask_one(&store->link, take_nothing, NULL, error);
     }
     if (status != RR_OK) {
-        say_key(error, key);
+        name_key(error, key);
     }
     return status;
 }
 
-/* ---- who is there ---- */
+/* ---- identity ---- */
 
 static rr_status take_identity(void *context, const rr_flight *flight, const redisReply *reply, rr_error *error)
 {
@@ -268,7 +268,7 @@ static rr_status take_identity(void *context, const rr_flight *flight, const red
 
     (void)flight;
     if (text.len == 0 || text.len >= sizeof identity->incarnation) {
-        return rr_fail(error, RR_UNAVAILABLE, "redis store: the server does not say who it is");
+        return rr_fail(error, RR_UNAVAILABLE, "redis store: the server does not tell its identity");
     }
     memcpy(identity->incarnation, text.data, text.len);
     identity->incarnation[text.len] = '\0';
@@ -356,7 +356,7 @@ static rr_status ask_page(rr_store *store, page *at, rr_error *error)
     return rr_link_ask_one(&store->link, take_page, at, error);
 }
 
-/* Walks page by page, until `use` says that it is enough. */
+/* Walks page by page until `use` clears *more. */
 static rr_status walk(page *at, rr_slice prefix, rr_status (*use)(page *at, void *context, bool *more, rr_error *error),
                       void *context, rr_error *error)
 {
