@@ -550,6 +550,24 @@ static void without_permission_it_waits_and_goes_on(void **state)
     rr_run_end(&run);
 }
 
+static void read_only_at_the_start_it_is_waited_for(void **state)
+{
+    rr_run run;
+
+    rr_run_begin(&run, *state, NULL, false);
+    rr_run_load(&run, rr_run_portion());
+    rr_wait_settled(run.world, RR_SETTLE_MS);
+    assert_int_equal(rr_child_stop(run.program, RR_LEAVE_MS), 0);
+    ask(&run, (const char *[]){"REPLICAOF", "127.0.0.1", "1", NULL});
+    run.program = rr_child_start(run.world, (const char *[]){"run", "--config", run.config, NULL});
+    rr_child_wait_for(run.program, "waiting for a server: ", SOON_MS);
+    rr_child_wait_for(run.program, "READONLY", SOON_MS);
+    ask(&run, (const char *[]){"REPLICAOF", "NO", "ONE", NULL});
+    rr_child_wait_for(run.program, " running", SOON_MS);
+    rr_run_load(&run, rr_run_portion());
+    rr_run_end(&run);
+}
+
 /* ---- it forgets, or drops us ---- */
 
 static void its_functions_removed_they_come_back(void **state)
@@ -649,6 +667,7 @@ int main(int argc, char **argv)
         RR_FLEETING(read_only_it_waits_and_goes_on),
         RR_FLEETING(with_too_few_replicas_it_waits_and_goes_on),
         RR_FLEETING(without_permission_it_waits_and_goes_on),
+        RR_FLEETING(read_only_at_the_start_it_is_waited_for),
         RR_FLEETING(its_functions_removed_they_come_back),
         RR_FLEETING(its_connections_killed_again_and_again_it_goes_on),
         RR_FLEETING(answers_that_take_a_second_are_waited_for),
