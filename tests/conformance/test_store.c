@@ -1189,9 +1189,9 @@ static void each_kind_of_refusal_is_told_as_one(void **state)
     for (size_t k = 0; k < sizeof rows / sizeof *rows; k++) {
         rr_slice unit = in_arena(w, "%safter-%zu", w->prefix, k);
 
-        tell(rows[k].begin);
+        tell("%s", rows[k].begin);
         expect_refused_writes(w, rows[k].word);
-        tell(rows[k].end);
+        tell("%s", rows[k].end);
         make(w, unit);
     }
 }
@@ -1217,7 +1217,7 @@ static void a_lost_permission_is_a_refusal(void **state)
         char order[128];
 
         snprintf(order, sizeof order, "ACL SETUSER limited %s", lost[k]);
-        tell(order);
+        tell("%s", order);
         assert_int_equal(w->ops->swap(store, swaps, 2, &w->arena, &w->error), RR_REFUSED_BY_SERVER);
         assert_int_equal(swaps[0].answer, RR_SWAP_UNKNOWN);
         assert_int_equal(swaps[0].error.status, RR_OK);
