@@ -65,7 +65,8 @@ rr_status rr_batch_begin(rr_batch *batch, rr_item *items, size_t count, rr_error
 rr_status rr_batch_begin_rest(rr_batch *batch, rr_item *items, size_t count, rr_error *error);
 
 /* Works until each item is settled or stuck, and the store has confirmed all that was seen and done. now_us: wall clock,
- * for `updated_at`. UNAVAILABLE: the store did not answer; call again when it may. MEMORY, INTERNAL: begin again. */
+ * for `updated_at`. UNAVAILABLE, REFUSED_BY_SERVER: the store did not answer, or refused; call again
+ * when it may. MEMORY, INTERNAL: begin again. */
 rr_status rr_batch_step(rr_batch *batch, int64_t now_us, rr_error *error);
 
 /* The store may be another one than before: nothing that was seen of it counts any more. A step that fails does this by

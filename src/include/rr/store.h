@@ -191,10 +191,11 @@ typedef struct rr_store_ops {
 
     /* All ops below: OK if the server answered at all, with each item's own answer in the item; UNAVAILABLE if it
      * did not: then items are unset, but swaps are UNKNOWN or (never sent) LOST-free: answer is UNKNOWN for all.
-     * After UNAVAILABLE the connection is dropped; the next op connects again. A connection is never replaced
-     * without an UNAVAILABLE before it, so that the caller can look whether it is still the same server. A swap that
-     * was answered before the connection broke keeps its answer. REFUSED_BY_SERVER: it refused the whole call (no
-     * permission); swaps are UNKNOWN then too. The same unit may stand more than once in a call:
+     * REFUSED_BY_SERVER: the server answers, and refuses (out of memory, a replica, no permission, it loads its data);
+     * swaps without an answer are UNKNOWN then, too, and trying again may help. After either the connection may have
+     * been dropped; the next op connects again. A connection is never replaced without one of the two before it, so
+     * that the caller can look whether it is still the same server. A swap that was answered before keeps its answer.
+     * The same unit may stand more than once in a call:
      * those that make it from nothing come first, the others follow in order. */
     rr_status (*load)(rr_store *store, rr_load *loads, size_t count, rr_arena *arena, rr_error *error);
     rr_status (*read_parts)(rr_store *store, rr_parts_read *reads, size_t count, rr_arena *arena, rr_error *error);
