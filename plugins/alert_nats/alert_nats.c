@@ -89,8 +89,8 @@ static void put_token(rr_buf *subject, rr_slice token)
     }
 }
 
-/* Subject and id as texts of their own. */
-static rr_status name_it(rr_channel *channel, const rr_alert_message *message, rr_error *error)
+/* Writes subject and id of a message as texts that end with a NUL. */
+static rr_status write_names(rr_channel *channel, const rr_alert_message *message, rr_error *error)
 {
     rr_buf_clear(&channel->subject);
     rr_buf_text(&channel->subject, channel->prefix);
@@ -109,7 +109,7 @@ static rr_status publish(rr_channel *channel, const rr_alert_message *message, r
 {
     natsMsg *made = NULL;
     natsStatus status;
-    rr_status named = name_it(channel, message, error);
+    rr_status named = write_names(channel, message, error);
 
     if (named != RR_OK) {
         return named;
@@ -134,7 +134,7 @@ static rr_status nats_send(rr_channel *channel, const rr_alert_message *messages
 {
     natsStatus status;
 
-    /* While there is no connection the library would keep it in its own memory, which is not handed over. */
+    /* Without a connection the library would keep the alerts in its memory, and lose them with the process. */
     if (!rr_nats_connected(channel->nats)) {
         return rr_nats_fail_unconnected(channel->nats, "alerts", error);
     }

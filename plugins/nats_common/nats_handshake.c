@@ -1,4 +1,4 @@
-/* A connection for a feed: to the server that cnats found, as the client that it is there. */
+/* Choosing the server, connecting, TLS, and logging in. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -14,13 +14,14 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "nats_client.h"
+#include "nats_handshake.h"
+#include "nats_protocol.h"
 
 enum {
     URL_MAX = 1024,
     HOST_MAX = 256,
-    HELLO_MAX = RR_NATS_LINE_MAX + 4096,
-    CONNECT_MAX = 2 * RR_NATS_WHO_MAX,
+    RECEIVED_MAX = RR_NATS_LINE_MAX + 4096,
+    CONNECT_MAX = 2 * RR_NATS_LOGIN_MAX,
     TEXT_MAX = 256
 };
 
@@ -30,81 +31,37 @@ typedef struct address {
     rr_slice host, port;
 } address;
 
-typedef struct greeting {
-    rr_nats_client *feed;
+typedef struct handshake {
+    rr_nats_socket *socket;
     const rr_nats *nats;
     int64_t until_ms;
     char url[URL_MAX], host[HOST_MAX], port[8];
-    address own, any; /* among the URLs that we were given: this server's, and the first that tells who we are */
-    char *hello;      /* what the server said; up to hello_at it was heard */
-    size_t hello_at, hello_len;
-    rr_slice info;
-    char *line; /* what we say */
+    unsigned failures;
+    address own, any; /* of the configured URLs: this server's, and the first that holds a login */
+    char *received;   /* bytes of the server; up to received_at they are parsed */
+    size_t received_at, received_len;
+    rr_slice info; /* the JSON of INFO */
+    char *line;    /* CONNECT and PING */
     size_t line_len;
     rr_error *error;
-} greeting;
+} handshake;
 
-static rr_status fail(const greeting *g, const char *what, const char *why)
+static rr_status fail(const handshake *h, const char *what, const char *why)
 {
-    snprintf(g->feed->why, sizeof g->feed->why, "%s: %s", what, why);
-    return rr_fail(g->error, RR_UNAVAILABLE, "%s: %s", g->nats->place, g->feed->why);
+    snprintf(h->socket->why, sizeof h->socket->why, "%s: %s", what, why);
+    return rr_fail(h->error, RR_UNAVAILABLE, "%s: %s", h->nats->place, h->socket->why);
 }
 
-static int64_t left_ms(const greeting *g)
+static int64_t left_ms(const handshake *h)
 {
-    int64_t left = g->until_ms - rr_nats_now_ms();
+    int64_t left = h->until_ms - rr_nats_now_ms();
 
     return left > 0 ? left : 0;
 }
 
-/* --- the bytes --- */
+/* --- the server --- */
 
-void rr_nats_client_wait(const rr_nats_client *feed, bool also_write, int64_t wait_ms)
-{
-    struct pollfd one = {.fd = feed->fd, .events = POLLIN | (also_write ? POLLOUT : 0)};
-
-    poll(&one, 1, (int)wait_ms);
-}
-
-static long tls_done(const rr_nats_client *feed, int done)
-{
-    int why = done > 0 ? SSL_ERROR_NONE : SSL_get_error(feed->tls, done);
-
-    return why == SSL_ERROR_NONE ? done : why == SSL_ERROR_WANT_READ || why == SSL_ERROR_WANT_WRITE ? 0 : -1;
-}
-
-static long plain_done(ssize_t done, bool zero_ends)
-{
-    if (done < 0) {
-        return errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR ? 0 : -1;
-    }
-    return done == 0 && zero_ends ? -1 : done;
-}
-
-long rr_nats_client_read(rr_nats_client *feed, char *to, size_t room)
-{
-    ERR_clear_error();
-    return feed->tls != NULL ? tls_done(feed, SSL_read(feed->tls, to, (int)(room < INT32_MAX ? room : INT32_MAX)))
-                             : plain_done(recv(feed->fd, to, room, 0), true);
-}
-
-long rr_nats_client_write(rr_nats_client *feed, const char *from, size_t len)
-{
-    ERR_clear_error();
-    return feed->tls != NULL ? tls_done(feed, SSL_write(feed->tls, from, (int)(len < INT32_MAX ? len : INT32_MAX)))
-                             : plain_done(send(feed->fd, from, len, MSG_NOSIGNAL), false);
-}
-
-void rr_nats_client_disconnect(rr_nats_client *feed)
-{
-    SSL_free(feed->tls); /* the server sees the connection end; nothing is said to it any more */
-    feed->tls = NULL;
-    close(feed->fd);
-}
-
-/* --- where to --- */
-
-static rr_slice between(const char *from, const char *to)
+static rr_slice slice_between(const char *from, const char *to)
 {
     return (rr_slice){from, (size_t)(to - from)};
 }
@@ -118,18 +75,18 @@ static address read_address(rr_slice url)
     at = memrchr(from, '@', (size_t)(end - from));
     if (at != NULL) {
         colon = memchr(from, ':', (size_t)(at - from));
-        read.user = between(from, colon == NULL ? at : colon);
-        read.password = colon == NULL ? (rr_slice){NULL, 0} : between(colon + 1, at);
+        read.user = slice_between(from, colon == NULL ? at : colon);
+        read.password = colon == NULL ? (rr_slice){NULL, 0} : slice_between(colon + 1, at);
         from = at + 1;
     }
     path = memchr(from, '/', (size_t)(end - from));
     end = path == NULL ? end : path;
     colon = memrchr(from, ':', (size_t)(end - from));
     if (colon != NULL && memchr(colon, ']', (size_t)(end - colon)) == NULL) {
-        read.port = colon + 1 == end ? read.port : between(colon + 1, end);
+        read.port = colon + 1 == end ? read.port : slice_between(colon + 1, end);
         end = colon;
     }
-    read.host = end - from >= 2 && *from == '[' ? between(from + 1, end - 1) : between(from, end);
+    read.host = end - from >= 2 && *from == '[' ? slice_between(from + 1, end - 1) : slice_between(from, end);
     return read;
 }
 
@@ -145,7 +102,7 @@ static bool copy_text(rr_slice from, char *to, size_t room)
     return true;
 }
 
-/* The addresses that we were given, one a call. */
+/* The configured addresses, one a call. */
 static bool next_address(const char **urls, address *read)
 {
     size_t len;
@@ -157,42 +114,41 @@ static bool next_address(const char **urls, address *read)
     return len != 0;
 }
 
-static const char *urls_of(const greeting *g)
+static const char *urls_of(const handshake *h)
 {
-    return g->nats->options.url == NULL ? "" : g->nats->options.url;
+    return h->nats->options.url == NULL ? "" : h->nats->options.url;
 }
 
-static void look_up(greeting *g)
+static void find_logins(handshake *h)
 {
-    const char *urls = urls_of(g);
+    const char *urls = urls_of(h);
     address read;
 
     while (next_address(&urls, &read)) {
-        if (g->own.host.len == 0 && rr_slice_equal(read.host, rr_slice_of(g->host)) &&
-            rr_slice_equal(read.port, rr_slice_of(g->port))) {
-            g->own = read;
+        if (h->own.host.len == 0 && rr_slice_equal(read.host, rr_slice_of(h->host)) &&
+            rr_slice_equal(read.port, rr_slice_of(h->port))) {
+            h->own = read;
         }
-        if (g->any.user.len == 0) {
-            g->any = read;
+        if (h->any.user.len == 0) {
+            h->any = read;
         }
     }
 }
 
-/* The server where cnats is. That one may take no more connections, while it keeps those that it has (it is about to go,
- * or full): so after each attempt that failed another one is tried, of those that cnats knows. */
-static bool choose_server(greeting *g)
+/* The server where cnats is connected. It may refuse new connections while it keeps those that it has (it is shutting
+ * down, or full): so after each failed attempt the next one of the servers that cnats knows is tried. */
+static bool choose_server(handshake *h)
 {
     char **servers = NULL;
     int count = 0;
     bool chosen =
-        natsConnection_GetConnectedUrl(g->nats->connection, g->url, sizeof g->url) == NATS_OK && g->url[0] != '\0';
+        natsConnection_GetConnectedUrl(h->nats->connection, h->url, sizeof h->url) == NATS_OK && h->url[0] != '\0';
 
-    if (chosen && g->feed->failures != 0 &&
-        natsConnection_GetServers(g->nats->connection, &servers, &count) == NATS_OK) {
-        unsigned which = g->feed->failures % ((unsigned)count + 1);
+    if (chosen && h->failures != 0 && natsConnection_GetServers(h->nats->connection, &servers, &count) == NATS_OK) {
+        unsigned which = h->failures % ((unsigned)count + 1);
 
         if (which != 0) {
-            chosen = copy_text(rr_slice_of(servers[which - 1]), g->url, sizeof g->url);
+            chosen = copy_text(rr_slice_of(servers[which - 1]), h->url, sizeof h->url);
         }
         for (int k = 0; k < count; k++) {
             free(servers[k]);
@@ -202,63 +158,63 @@ static bool choose_server(greeting *g)
     return chosen;
 }
 
-static rr_status find_server(greeting *g)
+static rr_status find_server(handshake *h)
 {
     address read;
 
-    if (!choose_server(g)) {
-        return fail(g, "connect", "not connected");
+    if (!choose_server(h)) {
+        return fail(h, "connect", "not connected");
     }
-    read = read_address(rr_slice_of(g->url));
-    if (!copy_text(read.host, g->host, sizeof g->host) || !copy_text(read.port, g->port, sizeof g->port)) {
-        return fail(g, "connect", "the server's address is too long");
+    read = read_address(rr_slice_of(h->url));
+    if (!copy_text(read.host, h->host, sizeof h->host) || !copy_text(read.port, h->port, sizeof h->port)) {
+        return fail(h, "connect", "the server's address is too long");
     }
-    look_up(g);
+    find_logins(h);
     return RR_OK;
 }
 
-static bool connect_one(greeting *g, const struct addrinfo *to, int64_t most_ms)
+static bool connect_one(handshake *h, const struct addrinfo *to, int64_t most_ms)
 {
     int one = 1, why = 0;
     socklen_t len = sizeof why;
     struct pollfd there;
 
-    g->feed->fd = socket(to->ai_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
-    if (g->feed->fd < 0) {
+    h->socket->fd = socket(to->ai_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+    if (h->socket->fd < 0) {
         return false;
     }
-    there = (struct pollfd){.fd = g->feed->fd, .events = POLLOUT};
-    if (connect(g->feed->fd, to->ai_addr, to->ai_addrlen) != 0) {
+    there = (struct pollfd){.fd = h->socket->fd, .events = POLLOUT};
+    if (connect(h->socket->fd, to->ai_addr, to->ai_addrlen) != 0) {
         why = errno;
         if (why == EINPROGRESS) {
             why = poll(&there, 1, (int)most_ms) == 1 ? 0 : ETIMEDOUT;
         }
         if (why == 0) {
-            getsockopt(g->feed->fd, SOL_SOCKET, SO_ERROR, &why, &len);
+            getsockopt(h->socket->fd, SOL_SOCKET, SO_ERROR, &why, &len);
         }
     }
     if (why != 0) {
-        close(g->feed->fd);
+        close(h->socket->fd);
         errno = why;
         return false;
     }
-    setsockopt(g->feed->fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof one);
+    setsockopt(h->socket->fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof one);
     return true;
 }
 
-static rr_status reach(greeting *g)
+static rr_status connect_server(handshake *h)
 {
     struct addrinfo hints = {.ai_socktype = SOCK_STREAM}, *found = NULL;
-    int resolved = getaddrinfo(g->host, g->port, &hints, &found);
+    int resolved = getaddrinfo(h->host, h->port, &hints, &found);
 
     if (resolved != 0) {
-        return fail(g, g->host, gai_strerror(resolved));
+        return fail(h, h->host, gai_strerror(resolved));
     }
-    for (const struct addrinfo *one = found; one != NULL && !g->feed->open; one = one->ai_next) {
-        g->feed->open = connect_one(g, one, one->ai_next == NULL ? left_ms(g) : left_ms(g) / 2);
+    for (const struct addrinfo *one = found; one != NULL && !h->socket->is_open; one = one->ai_next) {
+        h->socket->is_open = connect_one(h, one, one->ai_next == NULL ? left_ms(h) : left_ms(h) / 2);
     }
     freeaddrinfo(found);
-    return g->feed->open ? RR_OK : fail(g, "connect", strerror(errno));
+    return h->socket->is_open ? RR_OK : fail(h, "connect", strerror(errno));
 }
 
 /* --- TLS --- */
@@ -276,33 +232,33 @@ static bool load_files(SSL_CTX *context, const rr_nats_options *options)
     return good;
 }
 
-static const char *tls_words(void)
+static const char *tls_reason(void)
 {
     const char *words = ERR_reason_error_string(ERR_peek_last_error());
 
     return words == NULL ? "the connection ended" : words;
 }
 
-static rr_status shake_hands(greeting *g)
+static rr_status finish_tls(handshake *h)
 {
-    rr_nats_client *feed = g->feed;
+    rr_nats_socket *socket = h->socket;
 
     for (;;) {
         int done, why;
 
-        ERR_clear_error(); /* what others left would be taken for our own */
-        done = SSL_connect(feed->tls);
-        why = SSL_get_error(feed->tls, done);
+        ERR_clear_error(); /* SSL_get_error looks at errors that other calls left */
+        done = SSL_connect(socket->tls);
+        why = SSL_get_error(socket->tls, done);
         if (done == 1) {
             return RR_OK;
         }
         if (why != SSL_ERROR_WANT_READ && why != SSL_ERROR_WANT_WRITE) {
-            return fail(g, "TLS", tls_words());
+            return fail(h, "TLS", tls_reason());
         }
-        if (left_ms(g) == 0) {
-            return fail(g, "TLS", "no answer in time");
+        if (left_ms(h) == 0) {
+            return fail(h, "TLS", "no answer in time");
         }
-        rr_nats_client_wait(feed, why == SSL_ERROR_WANT_WRITE, left_ms(g));
+        rr_nats_socket_wait(socket, why == SSL_ERROR_WANT_WRITE, left_ms(h));
     }
 }
 
@@ -313,12 +269,12 @@ static bool is_ip(const char *host)
     return inet_pton(AF_INET, host, ip) == 1 || inet_pton(AF_INET6, host, ip) == 1;
 }
 
-/* The server's certificate is to be for the host that it was found by. One that another server told us of, by its
- * address, is known by a name that we were given, as they are in a cluster. */
-static bool expect_names(greeting *g)
+/* The certificate must name the host of the URL. In a cluster, servers tell their peers' IP addresses, which
+ * certificates rarely hold: such a peer may have any of the configured names. */
+static bool expect_names(handshake *h)
 {
-    SSL *tls = g->feed->tls;
-    const char *urls = g->own.host.len == 0 && is_ip(g->host) ? urls_of(g) : "";
+    SSL *tls = h->socket->tls;
+    const char *urls = h->own.host.len == 0 && is_ip(h->host) ? urls_of(h) : "";
     bool good = true, named = false;
     char name[HOST_MAX];
     address read;
@@ -333,95 +289,95 @@ static bool expect_names(greeting *g)
     if (named) {
         return good;
     }
-    return SSL_set1_host(tls, g->host) == 1 && (is_ip(g->host) || SSL_set_tlsext_host_name(tls, g->host) == 1);
+    return SSL_set1_host(tls, h->host) == 1 && (is_ip(h->host) || SSL_set_tlsext_host_name(tls, h->host) == 1);
 }
 
-static rr_status secure(greeting *g)
+static rr_status start_tls(handshake *h)
 {
     SSL_CTX *context = SSL_CTX_new(TLS_client_method());
     bool named;
 
     ERR_clear_error();
     if (context == NULL || SSL_CTX_set_min_proto_version(context, TLS1_2_VERSION) != 1 ||
-        !load_files(context, &g->nats->options)) {
+        !load_files(context, &h->nats->options)) {
         SSL_CTX_free(context);
-        return fail(g, "TLS", tls_words());
+        return fail(h, "TLS", tls_reason());
     }
     SSL_CTX_set_verify(context, SSL_VERIFY_PEER, NULL);
     SSL_CTX_set_mode(context, SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER);
-    g->feed->tls = SSL_new(context);
+    h->socket->tls = SSL_new(context);
     SSL_CTX_free(context);
-    named = g->feed->tls != NULL && SSL_set_fd(g->feed->tls, g->feed->fd) == 1 && expect_names(g);
-    return named ? shake_hands(g) : fail(g, "TLS", tls_words());
+    named = h->socket->tls != NULL && SSL_set_fd(h->socket->tls, h->socket->fd) == 1 && expect_names(h);
+    return named ? finish_tls(h) : fail(h, "TLS", tls_reason());
 }
 
-/* --- who we are --- */
+/* --- CONNECT --- */
 
-static void say(greeting *g, const char *bytes, size_t len)
+static void put(handshake *h, const char *bytes, size_t len)
 {
-    if (len < CONNECT_MAX - g->line_len) {
-        memcpy(g->line + g->line_len, bytes, len);
-        g->line_len += len;
+    if (len < CONNECT_MAX - h->line_len) {
+        memcpy(h->line + h->line_len, bytes, len);
+        h->line_len += len;
     } else {
-        g->line_len = CONNECT_MAX;
+        h->line_len = CONNECT_MAX;
     }
 }
 
-static void say_text(greeting *g, const char *text)
+static void put_text(handshake *h, const char *text)
 {
-    say(g, text, strlen(text));
+    put(h, text, strlen(text));
 }
 
-/* ,"name":"value". What stands in a URL goes as it stands there, as cnats does it. */
-static void say_raw(greeting *g, const char *name, rr_slice value)
+/* ,"name":"value". A value from a URL is not escaped, as in cnats. */
+static void put_raw(handshake *h, const char *name, rr_slice value)
 {
-    say_text(g, ",\"");
-    say_text(g, name);
-    say_text(g, "\":\"");
-    say(g, value.data, value.len);
-    say_text(g, "\"");
+    put_text(h, ",\"");
+    put_text(h, name);
+    put_text(h, "\":\"");
+    put(h, value.data, value.len);
+    put_text(h, "\"");
 }
 
-static void say_field(greeting *g, const char *name, const char *value)
+static void put_field(handshake *h, const char *name, const char *value)
 {
     char *escaped = rr_nats_json_text(value);
 
     if (escaped == NULL) {
-        g->line_len = CONNECT_MAX; /* as if there were no room */
+        h->line_len = CONNECT_MAX; /* reported as too long */
         return;
     }
-    say_raw(g, name, rr_slice_of(escaped));
+    put_raw(h, name, rr_slice_of(escaped));
     explicit_bzero(escaped, strlen(escaped));
     free(escaped);
 }
 
-/* What stands in INFO behind a name. */
-static bool info_text(const greeting *g, const char *name, char *text)
+/* The text behind a name in INFO. */
+static bool info_text(const handshake *h, const char *name, char *text)
 {
-    const char *at = memmem(g->info.data, g->info.len, name, strlen(name)), *end;
+    const char *at = memmem(h->info.data, h->info.len, name, strlen(name)), *end;
 
     if (at == NULL) {
         return false;
     }
     at += strlen(name);
-    end = memchr(at, '"', (size_t)(g->info.data + g->info.len - at));
-    return end != NULL && copy_text(between(at, end), text, TEXT_MAX);
+    end = memchr(at, '"', (size_t)(h->info.data + h->info.len - at));
+    return end != NULL && copy_text(slice_between(at, end), text, TEXT_MAX);
 }
 
-static rr_status say_signature(greeting *g, const char *path)
+static rr_status put_signature(handshake *h, const char *path)
 {
     unsigned char *signature = NULL;
     char nonce[TEXT_MAX] = "", text[TEXT_MAX];
     int len = 0;
     natsStatus status;
 
-    if (!info_text(g, "\"nonce\":\"", nonce)) {
-        return fail(g, "log in", "the server asks for no signature");
+    if (!info_text(h, "\"nonce\":\"", nonce)) {
+        return fail(h, "log in", "the server asks for no signature");
     }
     status = rr_nats_sign(path, nonce, &signature, &len);
     if (status != NATS_OK || len > TEXT_MAX / 2) {
         free(signature);
-        return fail(g, path, "the nkey seed in it cannot be used");
+        return fail(h, path, "the nkey seed in it cannot be used");
     }
     EVP_EncodeBlock((unsigned char *)text, signature, len);
     free(signature);
@@ -429,117 +385,120 @@ static rr_status say_signature(greeting *g, const char *path)
         *at = (char)(*at == '+' ? '-' : *at == '/' ? '_' : *at);
     }
     text[strcspn(text, "=")] = '\0';
-    say_field(g, "sig", text);
+    put_field(h, "sig", text);
     return RR_OK;
 }
 
-static void say_login(greeting *g, const address *from)
+static void put_url_login(handshake *h, const address *from)
 {
     if (from->user.len != 0 && from->password.len == 0) {
-        say_raw(g, "auth_token", from->user);
+        put_raw(h, "auth_token", from->user);
     } else if (from->user.len != 0) {
-        say_raw(g, "user", from->user);
-        say_raw(g, "pass", from->password);
+        put_raw(h, "user", from->user);
+        put_raw(h, "pass", from->password);
     }
 }
 
-static rr_status say_who(greeting *g)
+static rr_status put_login(handshake *h)
 {
-    const rr_nats_options *options = &g->nats->options;
-    char text[RR_NATS_WHO_MAX];
+    const rr_nats_options *options = &h->nats->options;
+    char text[RR_NATS_LOGIN_MAX];
 
     if (options->nkey_seed_file != NULL) {
         if (!rr_nats_public_key(options->nkey_seed_file, text)) {
-            return fail(g, options->nkey_seed_file, "the public key is no longer there");
+            return fail(h, options->nkey_seed_file, "the public key is no longer there");
         }
-        say_field(g, "nkey", text);
-        return say_signature(g, options->nkey_seed_file);
+        put_field(h, "nkey", text);
+        return put_signature(h, options->nkey_seed_file);
     }
     if (options->credentials_file != NULL) {
         if (!rr_nats_user_jwt(options->credentials_file, text)) {
-            return fail(g, options->credentials_file, "the user's JWT is no longer there");
+            return fail(h, options->credentials_file, "the user's JWT is no longer there");
         }
-        say_field(g, "jwt", text);
-        return say_signature(g, options->credentials_file);
+        put_field(h, "jwt", text);
+        return put_signature(h, options->credentials_file);
     }
-    /* As cnats has it: this server's URL, else the keys, else any URL. */
-    if (g->own.user.len != 0 || (options->token == NULL && options->user == NULL)) {
-        say_login(g, g->own.user.len != 0 ? &g->own : &g->any);
+    /* The order of cnats: this server's URL, the token or user of the options, any URL. */
+    if (h->own.user.len != 0 || (options->token == NULL && options->user == NULL)) {
+        put_url_login(h, h->own.user.len != 0 ? &h->own : &h->any);
     } else if (options->token != NULL) {
-        say_field(g, "auth_token", options->token);
+        put_field(h, "auth_token", options->token);
     } else {
-        say_field(g, "user", options->user);
-        say_field(g, "pass", options->password == NULL ? "" : options->password);
+        put_field(h, "user", options->user);
+        put_field(h, "pass", options->password == NULL ? "" : options->password);
     }
     return RR_OK;
 }
 
-static rr_status introduce(greeting *g)
+static rr_status write_connect(handshake *h)
 {
     rr_status status;
 
-    say_text(g, "CONNECT {\"verbose\":false,\"pedantic\":false,\"headers\":true,\"no_responders\":true,\"protocol\":1,"
+    put_text(h, "CONNECT {\"verbose\":false,\"pedantic\":false,\"headers\":true,\"no_responders\":true,\"protocol\":1,"
                 "\"echo\":false,\"lang\":\"c\",\"version\":\"" RR_VERSION_TEXT "\"");
-    say_field(g, "name", g->nats->options.name == NULL ? "result-reconciler" : g->nats->options.name);
-    status = say_who(g);
-    say_text(g, "}\r\nPING\r\n");
-    return status == RR_OK && g->line_len >= CONNECT_MAX ? fail(g, "log in", "who we are is too long to be said")
-                                                         : status;
+    put_field(h, "name", h->nats->options.name == NULL ? "result-reconciler" : h->nats->options.name);
+    status = put_login(h);
+    put_text(h, "}\r\nPING\r\n");
+    return status == RR_OK && h->line_len >= CONNECT_MAX
+               ? fail(h, "log in", "user, password, token or key are too long")
+               : status;
 }
 
-/* Where it cannot be sent the server has gone, and may have said why: that is heard next. */
-static rr_status send_all(greeting *g)
+/* A server that closed the connection may have sent the reason before: so a failed write is no failure, and the answer
+ * is read next. */
+static rr_status send_all(handshake *h)
 {
-    for (size_t sent = 0; sent < g->line_len;) {
-        long done = rr_nats_client_write(g->feed, g->line + sent, g->line_len - sent);
+    for (size_t sent = 0; sent < h->line_len;) {
+        long done = rr_nats_socket_write(h->socket, h->line + sent, h->line_len - sent);
 
         if (done < 0) {
             return RR_OK;
         }
-        if (left_ms(g) == 0) {
-            return fail(g, "log in", "no answer in time");
+        if (left_ms(h) == 0) {
+            return fail(h, "log in", "no answer in time");
         }
         if (done == 0) {
-            rr_nats_client_wait(g->feed, true, left_ms(g));
+            rr_nats_socket_wait(h->socket, true, left_ms(h));
         }
         sent += (size_t)done;
     }
     return RR_OK;
 }
 
-/* Waits for more of what the server says. */
-static rr_status listen_on(greeting *g)
+/* Waits for more bytes of the server. */
+static rr_status receive_more(handshake *h)
 {
-    long got = rr_nats_client_read(g->feed, g->hello + g->hello_len, HELLO_MAX - g->hello_len);
+    long got = rr_nats_socket_read(h->socket, h->received + h->received_len, RECEIVED_MAX - h->received_len);
 
-    if (got < 0 || (got == 0 && left_ms(g) == 0)) {
-        return fail(g, "log in", got < 0 ? "the server closed the connection" : "no answer in time");
+    if (got < 0 || (got == 0 && left_ms(h) == 0)) {
+        return fail(h, "log in", got < 0 ? "the server closed the connection" : "no answer in time");
     }
     if (got == 0) {
-        rr_nats_client_wait(g->feed, false, left_ms(g));
+        rr_nats_socket_wait(h->socket, false, left_ms(h));
     }
-    g->hello_len += (size_t)got;
+    h->received_len += (size_t)got;
     return RR_OK;
 }
 
-/* The next operation of that kind from the server, into *parsed. What came behind it stays. */
-static rr_status hear(greeting *g, rr_nats_op wanted, rr_nats_parsed *parsed)
+/* Reads operations up to one of that kind, into *parsed. The bytes behind it stay unread. */
+static rr_status wait_for_op(handshake *h, rr_nats_op wanted, rr_nats_parsed *parsed)
 {
     rr_status status = RR_OK;
 
     while (status == RR_OK) {
-        rr_nats_op op = rr_nats_parse((rr_slice){g->hello + g->hello_at, g->hello_len - g->hello_at}, parsed);
+        rr_nats_op op =
+            rr_nats_parse((rr_slice){h->received + h->received_at, h->received_len - h->received_at}, parsed);
         char text[TEXT_MAX];
 
         if (op == RR_NATS_ERROR) {
             snprintf(text, sizeof text, "the server says%.*s", (int)parsed->payload.len, parsed->payload.data);
-            status = fail(g, "log in", text);
-        } else if (op == RR_NATS_BROKEN || (op == RR_NATS_MORE && g->hello_len == HELLO_MAX)) {
-            status = fail(g, "log in", "what answers is not a NATS server");
+            status = fail(h, "log in", text);
+        } else if (op == RR_NATS_BROKEN || (op == RR_NATS_MORE && h->received_len == RECEIVED_MAX)) {
+            status = fail(h, "log in", "what answers is not a NATS server");
         } else if (op == RR_NATS_MORE) {
-            status = listen_on(g);
+            status = receive_more(h);
         } else {
-            g->hello_at += parsed->used;
+            h->received_at += parsed->used;
             if (op == wanted) {
                 break;
             }
@@ -548,63 +507,78 @@ static rr_status hear(greeting *g, rr_nats_op wanted, rr_nats_parsed *parsed)
     return status;
 }
 
-static bool wants_tls(const greeting *g)
+static bool wants_tls(const handshake *h)
 {
     static const char required[] = "\"tls_required\":true";
 
-    return strncmp(g->url, "tls://", strlen("tls://")) == 0 || rr_nats_is_secure(&g->nats->options) ||
-           memmem(g->info.data, g->info.len, required, sizeof required - 1) != NULL;
+    return strncmp(h->url, "tls://", strlen("tls://")) == 0 || rr_nats_is_secure(&h->nats->options) ||
+           memmem(h->info.data, h->info.len, required, sizeof required - 1) != NULL;
 }
 
-/* What came in the open before TLS is of no account, but for a server that tells why it does not take us. */
-static rr_status change_to_tls(greeting *g)
+/* Bytes that came in plain text before TLS are dropped, except an error: it tells why the server refuses the client. */
+static rr_status change_to_tls(handshake *h)
 {
     rr_nats_parsed parsed;
 
-    if (rr_nats_parse((rr_slice){g->hello + g->hello_at, g->hello_len - g->hello_at}, &parsed) == RR_NATS_ERROR) {
-        return hear(g, RR_NATS_PONG, &parsed);
+    if (rr_nats_parse((rr_slice){h->received + h->received_at, h->received_len - h->received_at}, &parsed) ==
+        RR_NATS_ERROR) {
+        return wait_for_op(h, RR_NATS_PONG, &parsed);
     }
-    g->hello_len = g->hello_at;
-    return secure(g);
+    h->received_len = h->received_at;
+    return start_tls(h);
 }
 
-static rr_status negotiate(greeting *g)
+static rr_status negotiate(handshake *h)
 {
     rr_nats_parsed parsed;
-    rr_status status = hear(g, RR_NATS_INFO, &parsed);
+    rr_status status = wait_for_op(h, RR_NATS_INFO, &parsed);
 
-    g->info = parsed.payload;
-    if (status == RR_OK && wants_tls(g)) {
-        status = change_to_tls(g);
+    h->info = parsed.payload;
+    if (status == RR_OK && wants_tls(h)) {
+        status = change_to_tls(h);
     }
-    status = status == RR_OK ? introduce(g) : status;
-    status = status == RR_OK ? send_all(g) : status;
-    status = status == RR_OK ? hear(g, RR_NATS_PONG, &parsed) : status;
-    if (status == RR_OK && !rr_nats_client_received(g->feed, g->hello + g->hello_at, g->hello_len - g->hello_at)) {
-        status = rr_fail(g->error, RR_UNAVAILABLE, "%s: %s", g->nats->place, g->feed->why);
-    }
-    return status;
+    status = status == RR_OK ? write_connect(h) : status;
+    status = status == RR_OK ? send_all(h) : status;
+    return status == RR_OK ? wait_for_op(h, RR_NATS_PONG, &parsed) : status;
 }
 
-rr_status rr_nats_client_handshake(rr_nats_client *feed, const rr_nats *nats, rr_error *error)
+/* The bytes behind PONG, at the start of the buffer that was read into. */
+static rr_nats_unread take_unread(handshake *h)
+{
+    rr_nats_unread unread = {h->received, h->received_len - h->received_at};
+
+    memmove(unread.bytes, unread.bytes + h->received_at, unread.len);
+    h->received = NULL;
+    return unread;
+}
+
+rr_status rr_nats_handshake(rr_nats_socket *socket, const rr_nats *nats, unsigned failures, rr_nats_unread *unread,
+                            rr_error *error)
 {
     int timeout_ms = nats->options.timeout_ms > 0 ? nats->options.timeout_ms : 5000;
-    greeting g = {.feed = feed, .nats = nats, .until_ms = rr_nats_now_ms() + timeout_ms, .error = error};
+    handshake h = {.socket = socket,
+                   .nats = nats,
+                   .failures = failures,
+                   .until_ms = rr_nats_now_ms() + timeout_ms,
+                   .error = error};
     rr_status status;
 
-    g.hello = malloc(HELLO_MAX);
-    g.line = malloc(CONNECT_MAX);
-    status = g.hello == NULL || g.line == NULL ? rr_fail(error, RR_MEMORY, "memory ran out") : find_server(&g);
-    status = status == RR_OK ? reach(&g) : status;
-    status = status == RR_OK ? negotiate(&g) : status;
-    if (status != RR_OK) {
-        rr_nats_client_close(feed);
+    *unread = (rr_nats_unread){NULL, 0};
+    h.received = malloc(RECEIVED_MAX);
+    h.line = malloc(CONNECT_MAX);
+    status = h.received == NULL || h.line == NULL ? rr_fail(error, RR_MEMORY, "memory ran out") : find_server(&h);
+    status = status == RR_OK ? connect_server(&h) : status;
+    status = status == RR_OK ? negotiate(&h) : status;
+    if (status == RR_OK) {
+        *unread = take_unread(&h);
+    } else {
+        rr_nats_socket_close(socket);
     }
-    free(g.hello);
-    if (g.line != NULL) {
-        explicit_bzero(g.line, CONNECT_MAX);
+    free(h.received);
+    if (h.line != NULL) {
+        explicit_bzero(h.line, CONNECT_MAX);
     }
-    free(g.line);
-    explicit_bzero(g.url, sizeof g.url);
+    free(h.line);
+    explicit_bzero(h.url, sizeof h.url);
     return status;
 }

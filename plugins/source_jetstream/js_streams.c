@@ -1,8 +1,10 @@
 /* Making a stream, for `reconciler streams --create`. */
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "js_internal.h"
+#include "js_streams.h"
 
 #include <stdlib.h>
+
+#include "js_source.h"
 
 static rr_status make(rr_source *source, const char *name, const char *const *subjects, size_t count, rr_error *error)
 {

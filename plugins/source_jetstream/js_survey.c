@@ -1,9 +1,12 @@
-/* A look at the stream, the consumer and the stream of the dead letters, also where they will not do. */
+/* The survey of stream, consumer and the dead letters' stream, also where they do not fit. */
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "js_internal.h"
+#include "js_survey.h"
 
 #include <stdio.h>
 #include <stdlib.h>
+
+#include "js_consumer.h"
+#include "js_publish.h"
 
 enum { NS_PER_US = 1000, NS_PER_MS = 1000000 };
 
@@ -62,7 +65,7 @@ static void forget_numbers(rr_stream_survey *survey)
     survey->first_at_us = survey->last_at_us = RR_NOT_TOLD;
 }
 
-/* Without a permission NATS does not answer at all, so silence is no proof that the server is away. */
+/* Without a permission NATS does not answer at all, so silence does not prove that the server is away. */
 static void hide(rr_source_survey *survey, const char *what, const char *name, const char *why)
 {
     size_t len = strlen(survey->hidden);
@@ -114,7 +117,7 @@ static void take_consumer(const jsConsumerConfig *config, rr_consumer_survey *su
     survey->max_ack_pending = bound_of(config->MaxAckPending);
 }
 
-static void look_whether_fit(rr_source *source, const jsConsumerConfig *config, rr_source_survey *survey)
+static void check_fit(rr_source *source, const jsConsumerConfig *config, rr_source_survey *survey)
 {
     rr_error why = {0};
 
@@ -138,7 +141,7 @@ static void ask_consumer(rr_source *source, rr_source_survey *survey)
     } else {
         hide(survey, "consumer", source->options.consumer, natsStatus_GetText(status));
     }
-    look_whether_fit(source, info == NULL ? NULL : info->Config, survey);
+    check_fit(source, info == NULL ? NULL : info->Config, survey);
     jsConsumerInfo_Destroy(info);
 }
 

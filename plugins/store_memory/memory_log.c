@@ -9,7 +9,7 @@
 struct rr_log {
     rr_log_item *ring;
     size_t first, count, room, most;
-    size_t settled; /* so many from the first are done: no need to look at them again */
+    size_t settled; /* the first `settled` entries are done and not looked at again */
     uint64_t next;  /* the next sequence */
 };
 

@@ -1,4 +1,4 @@
-/* rr_table: named things of the memory store, found by the bytes of their name.
+/* rr_table: the entries of the memory store, found by the bytes of their name.
  *
  * Like Redis, one table holds things of several types under one set of names. A
  * thing that was removed stays as RR_ENTRY_NONE, so pointers to entries stay
@@ -28,8 +28,8 @@ typedef struct rr_entry {
     char name[];
 } rr_entry;
 
-/* Names are hashed with a seed of the table's own. Entries and values are in the arena, which the table does not own and
- * which outlives it. NULL: memory ran out. */
+/* Names are hashed with a seed of the table's own. Entries and values are in the arena, which the table does not own
+ * and which outlives it. NULL: memory ran out. */
 rr_table *rr_table_new(uint64_t seed, rr_arena *arena);
 void rr_table_free(rr_table *table);
 

@@ -1,4 +1,4 @@
-/* The store port over tables in memory. A swap first gets all its room; then writing cannot fail. */
+/* The store port over tables in memory. A swap first reserves all its memory, so that writing cannot fail. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "store_memory.h"
 
@@ -68,7 +68,7 @@ static rr_entry *add(rr_table *table, rr_slice name)
     return rr_table_add(table, name, rr_table_hash(table, name));
 }
 
-/* An entry may become what it is wanted for if it is that already, or nothing. */
+/* An entry can be used as a type if it has that type, or none. */
 static bool fits(const rr_entry *entry, rr_entry_type wanted)
 {
     return entry == NULL || entry->type == RR_ENTRY_NONE || entry->type == wanted;
@@ -237,14 +237,14 @@ static rr_status memory_read_parts(rr_store *store, rr_parts_read *reads, size_t
 
 /* ---- swaps ---- */
 
-/* What a swap will touch; all of it is there before the first byte is written. */
+/* The entries that a swap writes; all have room before the first byte is written. */
 typedef struct touched {
     rr_entry *unit, *parts, *open, *log;
     rr_entry **sides;
     char **entries; /* copies; the log takes them over */
 } touched;
 
-/* An entry by that name that may become what is wanted. NULL: the swap's error says why not. */
+/* An entry of that name that can be used as the type. NULL: the swap's error tells why not. */
 static rr_entry *claim(rr_store *store, rr_swap *swap, rr_slice name, rr_entry_type wanted)
 {
     rr_entry *entry = add(store->table, name);
@@ -415,7 +415,7 @@ static void write_all(const rr_swap *swap, const touched *at)
     }
 }
 
-/* Whether the unit is as the swap expects it. If not, the answer is given. */
+/* Whether the unit has the token that the swap expects. If not, sets the answer. */
 static bool as_expected(rr_swap *swap, const rr_entry *unit, rr_arena *arena)
 {
     rr_slice now = rr_entry_value(unit);
@@ -435,7 +435,7 @@ static bool as_expected(rr_swap *swap, const rr_entry *unit, rr_arena *arena)
     return false;
 }
 
-/* The unit's own value only, which is nearly every swap. */
+/* Nearly every swap writes the unit's own value alone. */
 static bool is_plain(const rr_swap *swap)
 {
     return swap->value.len != 0 && swap->part_count == 0 && swap->side_count == 0 && swap->entry_count == 0 &&
@@ -523,7 +523,7 @@ static bool hand_out(rr_log_item *item, rr_arena *arena, rr_log_entry *entry)
            copy_to(arena, (rr_slice){item->bytes, item->len}, &entry->bytes);
 }
 
-static rr_status memory_log_read(rr_store *store, rr_slice log_key, const char *drainer, int idle_ms, size_t most,
+static rr_status memory_log_read(rr_store *store, rr_slice log_key, const char *consumer, int idle_ms, size_t most,
                                  rr_arena *arena, rr_log_entry **entries, size_t *count, rr_error *error)
 {
     rr_entry *entry = find(store->table, log_key);
@@ -531,7 +531,7 @@ static rr_status memory_log_read(rr_store *store, rr_slice log_key, const char *
     rr_log_item *item;
     size_t at = 0;
 
-    (void)drainer; /* who holds an entry does not matter, only since when */
+    (void)consumer; /* an entry is due again after its idle time, whoever holds it */
     *count = 0;
     *entries = rr_arena_take(arena, (most + 1) * sizeof **entries);
     if (*entries == NULL) {
@@ -599,7 +599,7 @@ static rr_status memory_note_put(rr_store *store, rr_slice key, rr_slice value, 
     return RR_OK;
 }
 
-/* There is nobody to wait for. */
+/* There are no replicas to wait for. */
 static rr_status memory_confirm(rr_store *store, rr_error *error)
 {
     (void)store;
@@ -654,7 +654,7 @@ static rr_status memory_scan(rr_store *store, rr_slice prefix, bool (*each)(void
     return RR_OK;
 }
 
-/* The entry stays, as all that were removed do; nothing of what it held. */
+/* The entry stays, as all removed entries do; its content is freed. */
 static void empty(rr_entry *entry)
 {
     for (size_t i = 0; entry->under != NULL && i < rr_table_count(entry->under); i++) {

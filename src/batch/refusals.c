@@ -30,7 +30,8 @@ static rr_status log_refusals(rr_batch *batch, rr_swap *swaps, rr_item **which, 
             which[k]->settled = true;
             batch->logged++;
         } else if (status == RR_OK) {
-            status = rr_fail(error, RR_UNAVAILABLE, "%s", swaps[k].error.text);
+            status = rr_fail(error, rr_is_outage(swaps[k].error.status) ? swaps[k].error.status : RR_UNAVAILABLE, "%s",
+                             swaps[k].error.text);
         }
     }
     return status;

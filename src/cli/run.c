@@ -38,17 +38,25 @@ static void log_line(rr_log_level level, const char *text)
     rr_log(level, "%s", text);
 }
 
-/* At the start a server may not be there yet: say so once, and try again until it is. */
+static rr_status open_channels(rr_opened *opened, size_t which, rr_error *error)
+{
+    (void)which;
+    return rr_opened_channels(opened, error);
+}
+
+/* At the start a server may not be there yet, and a store may refuse while it loads its data: say so once, and try again
+ * until it is there. A queue that refuses its consumer does not come to take it. */
 static rr_status patiently(rr_opened *opened, rr_status (*open)(rr_opened *, size_t, rr_error *), size_t which,
                            rr_error *error)
 {
-    bool told = false;
+    bool told = false, refusal_passes = open != rr_opened_source && open != rr_opened_reader && open != open_channels;
 
     for (;;) {
         rr_status status = open(opened, which, error);
         struct timespec wait = {0, 250000000};
 
-        if (status != RR_UNAVAILABLE || atomic_load(&stop) != 0) {
+        if ((status != RR_UNAVAILABLE && !(status == RR_REFUSED_BY_SERVER && refusal_passes)) ||
+            atomic_load(&stop) != 0) {
             return status;
         }
         if (!told) {
@@ -75,12 +83,6 @@ static rr_status open_outbox_store(rr_opened *opened, size_t which, rr_error *er
 {
     (void)which;
     return rr_opened_outbox_store(opened, error);
-}
-
-static rr_status open_channels(rr_opened *opened, size_t which, rr_error *error)
-{
-    (void)which;
-    return rr_opened_channels(opened, error);
 }
 
 static void tell_finding(rr_preflight_severity severity, const char *text)

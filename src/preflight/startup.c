@@ -4,9 +4,9 @@
 
 static rr_status find_unreachable(const rr_preflight *preflight, rr_error *error)
 {
-    if (preflight->store_status == RR_UNAVAILABLE) {
+    if (rr_is_outage(preflight->store_status)) {
         *error = preflight->store_error;
-        return RR_UNAVAILABLE;
+        return error->status;
     }
     for (size_t k = 0; k < preflight->config->source_count; k++) {
         if (preflight->sources[k].status == RR_UNAVAILABLE) {

@@ -85,7 +85,7 @@ static rr_status advance_checkpoints(rr_recovery *recovery, rr_error *error)
         if (!progress->is_halted || progress->halt_untold) {
             status = rr_source_checkpoint_advance(recovery, k, error);
         }
-        progress->is_away = status == RR_UNAVAILABLE;
+        progress->is_away = rr_is_outage(status);
         if (status != RR_OK) {
             rr_recovery_suspect_store(recovery);
         }

@@ -192,5 +192,5 @@ rr_status rr_repair_advance(rr_recovery *recovery, bool *more, rr_error *error)
     if (status != RR_OK) {
         rr_recovery_suspect_store(recovery);
     }
-    return status == RR_UNAVAILABLE || status == RR_REFUSED_BY_SERVER ? RR_OK : status;
+    return rr_is_outage(status) ? RR_OK : status;
 }

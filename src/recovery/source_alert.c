@@ -28,8 +28,9 @@ static rr_status store_alert(rr_recovery *recovery, rr_alert kind, const rr_boun
     /* WON: the log has it, even where replicas have not confirmed it. The checkpoint is written behind it on the same
      * connection, so no replica gets the checkpoint first. */
     return swap.answer == RR_SWAP_WON ? RR_OK
-           : status == RR_OK          ? rr_fail(error, RR_UNAVAILABLE, "%s", swap.error.text)
-                                      : status;
+           : status == RR_OK ? rr_fail(error, rr_is_outage(swap.error.status) ? swap.error.status : RR_UNAVAILABLE,
+                                       "%s", swap.error.text)
+                             : status;
 }
 
 rr_status rr_source_alert_raise(rr_recovery *recovery, rr_alert kind, size_t index, rr_error *error, const char *format,

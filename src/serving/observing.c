@@ -62,7 +62,7 @@ static rr_status read_on(rr_service *service, size_t index, bool *idle, rr_error
     decide(&o);
     *idle = *idle && o.sequence == progress->sequence;
     progress->sequence = o.sequence;
-    return status == RR_OK || status == RR_UNAVAILABLE ? o.status : status;
+    return status == RR_OK || rr_is_outage(status) ? o.status : status;
 }
 
 rr_status rr_observe(rr_service *service, rr_error *error)

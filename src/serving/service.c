@@ -118,7 +118,7 @@ static rr_status check_contracts(rr_service *service, rr_error *error)
     bool down = false;
     rr_status status = rr_contracts_check(&service->recovery, service->options->accept_contract, error);
 
-    while (status == RR_UNAVAILABLE) {
+    while (rr_is_outage(status)) {
         rr_outage_begin(service, &down, rr_the_store, error);
         if (!rr_outage_wait(service, &pause_ms)) {
             return RR_OK;

@@ -7,11 +7,6 @@ enum { PAUSE_MAX_MS = 1000 };
 const rr_dependency rr_the_store = {"the store", "refuses writes"}, rr_the_queue = {"the queue", "refuses requests"},
                     rr_the_dead_letters = {"the dead letters' stream", "refuses messages"};
 
-bool rr_is_outage(rr_status status)
-{
-    return status == RR_UNAVAILABLE || status == RR_REFUSED_BY_SERVER;
-}
-
 void rr_outage_begin(rr_service *service, bool *down, rr_dependency dependency, const rr_error *error)
 {
     bool refused = error->status == RR_REFUSED_BY_SERVER;

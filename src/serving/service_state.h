@@ -58,9 +58,6 @@ typedef struct rr_dependency {
 
 extern const rr_dependency rr_the_store, rr_the_queue, rr_the_dead_letters;
 
-/* True for what ends by itself: no answer, or an answer that refuses. */
-bool rr_is_outage(rr_status status);
-
 /* *down follows: one line of the log when an outage begins, one when it is over. */
 void rr_outage_begin(rr_service *service, bool *down, rr_dependency dependency, const rr_error *error);
 void rr_outage_end(rr_service *service, bool *down, rr_dependency dependency);

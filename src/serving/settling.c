@@ -168,7 +168,7 @@ rr_status rr_settle_batch(rr_service *service, rr_inflight *batch, rr_error *err
     }
     if (status == RR_OK && !batch->abandoned) {
         status = acknowledge(service, batch, error);
-        return status == RR_UNAVAILABLE ? RR_OK : status; /* the deliveries come again */
+        return rr_is_outage(status) ? RR_OK : status; /* the deliveries come again */
     }
     source->ops->release(source->source, batch->deliveries, batch->count, true);
     return status;

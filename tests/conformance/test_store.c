@@ -1128,7 +1128,7 @@ static void a_full_server_refuses_before_it_writes(void **state)
 
     make(w, unit);
     tell("CONFIG SET maxmemory 1");
-    assert_int_equal(w->ops->swap(w->store, &swap, 1, &w->arena, &w->error), RR_UNAVAILABLE);
+    assert_int_equal(w->ops->swap(w->store, &swap, 1, &w->arena, &w->error), RR_REFUSED_BY_SERVER);
     assert_int_equal(swap.answer, RR_SWAP_UNKNOWN);
     assert_non_null(strstr(w->error.text, "OOM"));
     tell("CONFIG SET maxmemory 0");
@@ -1136,17 +1136,123 @@ static void a_full_server_refuses_before_it_writes(void **state)
     assert_int_equal(swap_one(w, &swap), RR_SWAP_WON);
 }
 
-static void a_replica_is_unavailable_for_writes(void **state)
+/* A server that answers, and refuses writes: by a swap that is one command, by one of the function, by a note and by an
+ * entry alone. Nothing is done, no unit is blamed for it, and afterwards all of it works. */
+static void expect_refused_writes(world *w, const char *word)
+{
+    rr_slice entry = text("{}");
+    rr_swap rows[] = {
+        {.key = in_arena(w, "%snew-%s", w->prefix, word), .value = value(w, "x", 1)},
+        {.key = in_arena(w, "%sthere", w->prefix), .token = token(w, 1), .value = value(w, "y", 1)},
+        {.key = in_arena(w, "%sexpires", w->prefix),
+         .token = token(w, 1),
+         .value = value(w, "y", 1),
+         .expire_at_ms = clock_ms(CLOCK_REALTIME) + 100000},
+        {.key = in_arena(w, "%slogged", w->prefix),
+         .token = token(w, 1),
+         .value = value(w, "y", 1),
+         .log_key = in_arena(w, "%slog", w->prefix),
+         .entries = &entry,
+         .entry_count = 1},
+        {.log_key = in_arena(w, "%slog", w->prefix), .entries = &entry, .entry_count = 1},
+    };
+
+    for (size_t k = 0; k < sizeof rows / sizeof *rows; k++) {
+        w->error = (rr_error){0};
+        assert_int_equal(w->ops->swap(w->store, &rows[k], 1, &w->arena, &w->error), RR_REFUSED_BY_SERVER);
+        assert_int_equal(w->error.status, RR_REFUSED_BY_SERVER);
+        assert_int_equal(rows[k].answer, RR_SWAP_UNKNOWN);
+        assert_int_equal(rows[k].error.status, RR_OK);
+        if (strstr(w->error.text, word) == NULL) {
+            fail_msg("'%s' does not say '%s'", w->error.text, word);
+        }
+    }
+    assert_int_equal(w->ops->note_put(w->store, in_arena(w, "%snote", w->prefix), text("x"), 0, &w->error),
+                     RR_REFUSED_BY_SERVER);
+}
+
+static void each_kind_of_refusal_is_told_as_one(void **state)
+{
+    static const struct {
+        const char *word, *begin, *end;
+    } rows[] = {
+        {"OOM", "CONFIG SET maxmemory 1", "CONFIG SET maxmemory 0"},
+        {"READONLY", "REPLICAOF 127.0.0.1 1", "REPLICAOF NO ONE"},
+        {"NOREPLICAS", "CONFIG SET min-replicas-to-write 1", "CONFIG SET min-replicas-to-write 0"},
+    };
+    static const char *const names[] = {"there", "expires", "logged"};
+    world *w = *state;
+
+    for (size_t k = 0; k < sizeof names / sizeof *names; k++) {
+        make(w, in_arena(w, "%s%s", w->prefix, names[k]));
+    }
+    for (size_t k = 0; k < sizeof rows / sizeof *rows; k++) {
+        rr_slice unit = in_arena(w, "%safter-%zu", w->prefix, k);
+
+        tell("%s", rows[k].begin);
+        expect_refused_writes(w, rows[k].word);
+        tell("%s", rows[k].end);
+        make(w, unit);
+    }
+}
+
+/* Permissions that are taken away while the store is open, also ones that only the function needs. */
+static void a_lost_permission_is_a_refusal(void **state)
+{
+    static const char *const lost[] = {"-fcall -set", "-mset -set", "-getrange -get -set"};
+    world *w = *state;
+    rr_slice there = key(w, "there");
+    rr_parts_read read = {.key = there, .token = token(w, 1), .all = true};
+    rr_load loads[1] = {{.key = there}};
+    rr_store *store = NULL;
+    char url[128];
+
+    make(w, there);
+    tell("ACL SETUSER limited on >secret ~* &* +@all");
+    snprintf(url, sizeof url, "redis://limited:secret@127.0.0.1:%d", server.port);
+    assert_int_equal(w->ops->open(url, NULL, &store, &w->error), RR_OK);
+    for (size_t k = 0; k < sizeof lost / sizeof *lost; k++) {
+        rr_swap swaps[2] = {{.key = there, .token = token(w, 1), .value = value(w, "y", 2)},
+                            {.key = in_arena(w, "%snew-%zu", w->prefix, k), .value = value(w, "x", 1)}};
+        char order[128];
+
+        snprintf(order, sizeof order, "ACL SETUSER limited %s", lost[k]);
+        tell("%s", order);
+        assert_int_equal(w->ops->swap(store, swaps, 2, &w->arena, &w->error), RR_REFUSED_BY_SERVER);
+        assert_int_equal(swaps[0].answer, RR_SWAP_UNKNOWN);
+        assert_int_equal(swaps[0].error.status, RR_OK);
+        assert_non_null(strstr(w->error.text, "redis at "));
+        tell("ACL SETUSER limited +@all");
+    }
+    tell("ACL SETUSER limited -hgetall");
+    assert_int_equal(w->ops->read_parts(store, &read, 1, &w->arena, &w->error), RR_REFUSED_BY_SERVER);
+    tell("ACL SETUSER limited -mget");
+    assert_int_equal(w->ops->load(store, loads, 1, &w->arena, &w->error), RR_REFUSED_BY_SERVER);
+    tell("ACL SETUSER limited +@all");
+    assert_int_equal(w->ops->read_parts(store, &read, 1, &w->arena, &w->error), RR_OK);
+    w->ops->close(store);
+    assert_true(same(load(w, there), value(w, "first", 1)));
+}
+
+/* A password that was right and is no longer is no wrong configuration of ours: the store waits for it. */
+static void a_password_that_was_changed_is_a_refusal(void **state)
 {
     world *w = *state;
-    rr_slice unit = key(w, "unit");
-    rr_swap swap = {.key = unit, .value = value(w, "y", 2)};
+    rr_load loads[1] = {{.key = key(w, "unit")}};
+    rr_store *store = NULL;
+    char url[128];
 
-    tell("REPLICAOF 127.0.0.1 1");
-    assert_int_equal(w->ops->swap(w->store, &swap, 1, &w->arena, &w->error), RR_UNAVAILABLE);
-    assert_non_null(strstr(w->error.text, "READONLY"));
-    tell("REPLICAOF NO ONE");
-    assert_int_equal(swap_one(w, &swap), RR_SWAP_WON);
+    tell("ACL SETUSER changed on >first ~* &* +@all");
+    snprintf(url, sizeof url, "redis://changed:first@127.0.0.1:%d", server.port);
+    assert_int_equal(w->ops->open(url, NULL, &store, &w->error), RR_OK);
+    tell("ACL SETUSER changed resetpass >second");
+    tell("CLIENT KILL USER changed");
+    assert_int_equal(w->ops->load(store, loads, 1, &w->arena, &w->error), RR_UNAVAILABLE);
+    assert_int_equal(w->ops->load(store, loads, 1, &w->arena, &w->error), RR_REFUSED_BY_SERVER);
+    assert_non_null(strstr(w->error.text, "WRONGPASS"));
+    tell("ACL SETUSER changed resetpass >first");
+    assert_int_equal(w->ops->load(store, loads, 1, &w->arena, &w->error), RR_OK);
+    w->ops->close(store);
 }
 
 /* ---- opening ---- */
@@ -1227,7 +1333,8 @@ static void *answer_info(void *context)
     char in[1024], out[1024];
 
     while (peer >= 0 && recv(peer, in, sizeof in, 0) > 0) {
-        int len = snprintf(out, sizeof out, "$%zu\r\n%s\r\n", strlen(at->info), at->info);
+        int len = at->info[0] == '-' ? snprintf(out, sizeof out, "%s\r\n", at->info)
+                                     : snprintf(out, sizeof out, "$%zu\r\n%s\r\n", strlen(at->info), at->info);
 
         if (send(peer, out, (size_t)len, MSG_NOSIGNAL) < 0) {
             break;
@@ -1269,6 +1376,31 @@ static void old_servers_clusters_and_strangers_are_refused_in_words(void **state
     assert_non_null(strstr(error.text, "cluster"));
     assert_int_equal(open_impostor("hello", &error), RR_UNAVAILABLE);
     assert_non_null(strstr(error.text, "is this a Redis server?"));
+}
+
+/* At the first connection a refusal of what we are is a wrong configuration; any other one may pass. */
+static void a_refusal_at_the_start_is_told_by_its_kind(void **state)
+{
+    static const struct {
+        const char *answer;
+        rr_status status;
+    } rows[] = {
+        {"-LOADING Redis is loading the dataset in memory", RR_REFUSED_BY_SERVER},
+        {"-BUSY Redis is busy running a script", RR_REFUSED_BY_SERVER},
+        {"-MASTERDOWN Link with MASTER is down", RR_REFUSED_BY_SERVER},
+        {"-MISCONF Errors writing to the AOF file", RR_REFUSED_BY_SERVER},
+        {"-ERR max number of clients reached", RR_REFUSED_BY_SERVER},
+        {"-NOAUTH Authentication required.", RR_CONFIG},
+        {"-NOPERM this user has no permissions to run the 'info' command", RR_CONFIG},
+    };
+    (void)state;
+
+    for (size_t k = 0; k < sizeof rows / sizeof *rows; k++) {
+        rr_error error = {0};
+
+        assert_int_equal(open_impostor(rows[k].answer, &error), rows[k].status);
+        assert_non_null(strstr(error.text, rows[k].answer + 1));
+    }
 }
 
 /* ---- the wrapper ---- */
@@ -1685,12 +1817,15 @@ int main(void)
         PROMISE(a_killed_connection_makes_swaps_unknown_and_heals),
         PROMISE(a_silent_server_times_out_and_its_late_answer_is_never_taken),
         PROMISE(a_full_server_refuses_before_it_writes),
-        PROMISE(a_replica_is_unavailable_for_writes),
+        PROMISE(each_kind_of_refusal_is_told_as_one),
+        PROMISE(a_lost_permission_is_a_refusal),
+        PROMISE(a_password_that_was_changed_is_a_refusal),
         PROMISE(a_swap_is_not_done_until_its_replica_has_it),
         PROMISE(what_was_only_read_can_be_confirmed),
         PROMISE(urls_that_cannot_be_read_are_refused_without_the_password),
         PROMISE(passwords_databases_and_sockets_are_understood),
         PROMISE(old_servers_clusters_and_strangers_are_refused_in_words),
+        PROMISE(a_refusal_at_the_start_is_told_by_its_kind),
         PROMISE(a_server_that_went_and_came_back_is_not_taken_for_the_same),
         PROMISE(a_stopped_server_is_unavailable_at_once_and_comes_back_as_another),
     };

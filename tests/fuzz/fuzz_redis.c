@@ -11,8 +11,8 @@
 #include <unistd.h>
 
 #include "kit.h"
-#include "redis_internal.h"
 #include "redis_reply.h"
+#include "redis_store.h"
 #include "store_redis.h"
 
 enum { ITEMS = 3, REPLY_MAX = 64 * 1024, PATIENCE_MS = 20 };

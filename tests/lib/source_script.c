@@ -244,6 +244,16 @@ static rr_status script_replay(rr_source *source, uint64_t from, uint64_t to,
     return RR_OK;
 }
 
+static rr_status script_find_time(rr_source *source, int64_t time_us, uint64_t *sequence, rr_error *error)
+{
+    (void)error;
+    *sequence = 0;
+    for (uint64_t k = source->first; k <= source->last && *sequence == 0; k++) {
+        *sequence = source->records[k - 1].stored_at_us >= time_us ? k : 0;
+    }
+    return RR_OK;
+}
+
 const rr_source_ops rr_source_script_ops = {
     .scheme = "script",
     .open = script_open,
@@ -257,4 +267,5 @@ const rr_source_ops rr_source_script_ops = {
     .info = script_info,
     .flush = script_flush,
     .replay = script_replay,
+    .find_time = script_find_time,
 };

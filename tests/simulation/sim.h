@@ -117,6 +117,8 @@ const char *rr_sim_fault_word(rr_sim_fault fault);
       (rr_source * source, uint64_t from, uint64_t to, bool (*each)(void *context, const rr_delivery *), \
        void *context, rr_error *error), \
       (source, from, to, each, context, error)) \
+    X(source, find_time, (rr_source * source, int64_t time_us, uint64_t * sequence, rr_error * error), \
+      (source, time_us, sequence, error)) \
     X(source, survey, \
       (const rr_source_options *options, rr_slice dead_letter, rr_source_survey *survey, rr_error *error), \
       (options, dead_letter, survey, error)) \

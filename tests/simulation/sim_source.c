@@ -391,6 +391,14 @@ static rr_status do_source_replay(rr_source *source, uint64_t from, uint64_t to,
     return status;
 }
 
+static rr_status do_source_find_time(rr_source *source, int64_t time_us, uint64_t *sequence, rr_error *error)
+{
+    (void)source;
+    (void)time_us;
+    *sequence = 0;
+    return no_part(error);
+}
+
 static rr_status do_source_survey(const rr_source_options *options, rr_slice dead_letter, rr_source_survey *survey,
                                   rr_error *error)
 {

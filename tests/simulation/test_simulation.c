@@ -432,11 +432,11 @@ static void run_kept(void)
 /* What the loop does not call. Nothing can be killed there. */
 static bool is_unused(int call)
 {
-    static const rr_sim_call unused[] = {RR_SIM_store_open,     RR_SIM_store_close,        RR_SIM_store_scan,
-                                         RR_SIM_store_note_put, RR_SIM_store_sweep,        RR_SIM_store_survey,
-                                         RR_SIM_source_open,    RR_SIM_source_close,       RR_SIM_source_bound,
-                                         RR_SIM_source_survey,  RR_SIM_source_make_stream, RR_SIM_channel_open,
-                                         RR_SIM_channel_close};
+    static const rr_sim_call unused[] = {RR_SIM_store_open,       RR_SIM_store_close,   RR_SIM_store_scan,
+                                         RR_SIM_store_note_put,   RR_SIM_store_sweep,   RR_SIM_store_survey,
+                                         RR_SIM_source_open,      RR_SIM_source_close,  RR_SIM_source_bound,
+                                         RR_SIM_source_find_time, RR_SIM_source_survey, RR_SIM_source_make_stream,
+                                         RR_SIM_channel_open,     RR_SIM_channel_close};
     bool is = false;
 
     for (size_t i = 0; i < sizeof unused / sizeof *unused; i++) {

@@ -336,13 +336,14 @@ static world *the; /* what the functions without a context look at */
 static int64_t since_us;
 static rr_contract_list contracts;
 static unsigned silent; /* so many more questions for a note are not answered */
+static bool refuses;    /* or are answered by a refusal */
 static atomic_int stop;
 
 static rr_status hesitant_note_get(rr_store *store, rr_slice key, rr_arena *arena, rr_slice *value, rr_error *error)
 {
     if (silent != 0 && rr_slice_equal(key, note_key)) {
         silent--;
-        return rr_fail(error, RR_UNAVAILABLE, "no answer");
+        return rr_fail(error, refuses ? RR_REFUSED_BY_SERVER : RR_UNAVAILABLE, refuses ? "LOADING" : "no answer");
     }
     return rr_store_memory_ops.note_get(store, key, arena, value, error);
 }
@@ -604,12 +605,12 @@ static void eras_of_others_are_taken_over(void **state)
     end_world(w);
 }
 
-/* The store does not answer at the start: nothing is judged before it does. */
-static void nothing_is_judged_before_the_notes_are_read(void **state)
+/* The store does not answer at the start, or refuses: nothing is judged before it gives the notes. */
+static void read_notes_late(bool refused, const char *says)
 {
     world *w = begin_world();
 
-    (void)state;
+    refuses = refused;
     assert_int_equal(run(w, shorter, false), RR_OK);
     assert_int_equal(run(w, longer, true), RR_OK);
     add(w, OLD, NOW + HOUR);
@@ -618,9 +619,17 @@ static void nothing_is_judged_before_the_notes_are_read(void **state)
     assert_int_equal(silent, 0);
     assert_int_equal(w->totals.verdicts[RR_VERDICT_TOO_LATE], 1);
     assert_int_equal(w->totals.outages, 1);
-    assert_non_null(strstr(w->said, "the store cannot be reached"));
+    assert_non_null(strstr(w->said, says));
     assert_non_null(strstr(w->said, "the store is back"));
     end_world(w);
+}
+
+static void nothing_is_judged_before_the_notes_are_read(void **state)
+{
+    (void)state;
+    read_notes_late(false, "the store cannot be reached");
+    read_notes_late(true, "the store refuses writes");
+    refuses = false;
 }
 
 static void hear_and_stop(rr_log_level level, const char *text)

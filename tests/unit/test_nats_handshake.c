@@ -1,5 +1,5 @@
-/* How a feed joins the connection that cnats holds, with servers that say what they are told to: the first connection to
- * each is that of cnats, the ones behind it are the feed's. */
+/* How a client joins the connection that cnats holds, with servers that say what they are told to: the first connection to
+ * each is that of cnats, the ones behind it are the client's. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <stdarg.h>
 #include <stddef.h>
@@ -124,12 +124,12 @@ static rr_nats *join(const fake *server, const char *who, rr_nats_options *optio
     return nats;
 }
 
-/* The server's words may come in any pieces: what is behind the answer to the greeting belongs to the feed. */
+/* The server's words may come in any pieces: what is behind the answer to the greeting belongs to the client. */
 static void what_comes_behind_the_greeting_is_not_lost(void **state)
 {
     fake server = {.scripts = {{PLAIN, "PONG\r\n", false}, {PLAIN, "PONG\r\n" INFO "}\r\nPONG\r\n+O", false}}};
     rr_nats_options options = {.timeout_ms = LONG_MS};
-    rr_nats_client feed = {0};
+    rr_nats_client client = {0};
     rr_error error = {0};
     char url[128];
     rr_nats *nats;
@@ -138,12 +138,12 @@ static void what_comes_behind_the_greeting_is_not_lost(void **state)
     open_port(&server);
     begin(&server);
     nats = join(&server, "", &options, url);
-    assert_int_equal(rr_nats_client_open(&feed, nats, &error), RR_OK);
-    assert_true(rr_nats_client_flush(&feed, TIMEOUT_MS));
+    assert_int_equal(rr_nats_client_open(&client, nats, &error), RR_OK);
+    assert_true(rr_nats_client_flush(&client, TIMEOUT_MS));
     say(server.fds[1], "K\r\nPING\r\n");
-    assert_false(rr_nats_client_flush(&feed, 1));
-    assert_true(feed.open);
-    rr_nats_client_fini(&feed);
+    assert_false(rr_nats_client_flush(&client, 1));
+    assert_true(client.socket.is_open);
+    rr_nats_client_fini(&client);
     rr_nats_close(nats);
     end(&server);
 }
@@ -172,7 +172,7 @@ static void why_a_server_does_not_take_it_is_told(void **state)
     for (size_t k = 0; k < sizeof rows / sizeof *rows; k++) {
         fake server = {.scripts = {{PLAIN, "PONG\r\n", false}, rows[k].script}};
         rr_nats_options options = {.timeout_ms = LONG_MS};
-        rr_nats_client feed = {0};
+        rr_nats_client client = {0};
         rr_error error = {0};
         char url[128];
         rr_nats *nats;
@@ -181,13 +181,13 @@ static void why_a_server_does_not_take_it_is_told(void **state)
         begin(&server);
         nats = join(&server, "", &options, url);
         nats->options.timeout_ms = strstr(rows[k].says, "in time") != NULL ? 100 : LONG_MS;
-        assert_int_equal(rr_nats_client_open(&feed, nats, &error), RR_UNAVAILABLE);
+        assert_int_equal(rr_nats_client_open(&client, nats, &error), RR_UNAVAILABLE);
         if (strstr(error.text, rows[k].says) == NULL || strstr(error.text, url) == NULL) {
             fail_msg("not \"%s\": %s", rows[k].says, error.text);
         }
-        assert_non_null(strstr(error.text, feed.why)); /* and it is remembered */
-        assert_true(feed.why[0] != '\0' && !feed.open);
-        rr_nats_client_fini(&feed);
+        assert_non_null(strstr(error.text, client.socket.why)); /* and it is remembered */
+        assert_true(client.socket.why[0] != '\0' && !client.socket.is_open);
+        rr_nats_client_fini(&client);
         rr_nats_close(nats);
         end(&server);
     }
@@ -198,7 +198,7 @@ static void a_nonce_that_does_not_end_is_none(void **state)
 {
     fake server = {.scripts = {{PLAIN, "PONG\r\n", false}, {"INFO {\"nonce\":\"abc\r\n+OK \"\r\n", NULL, false}}};
     rr_nats_options options = {.timeout_ms = LONG_MS};
-    rr_nats_client feed = {0};
+    rr_nats_client client = {0};
     char url[128], path[] = "/tmp/rr-key-XXXXXX";
     int key = mkstemp(path);
     rr_nats *nats;
@@ -209,11 +209,11 @@ static void a_nonce_that_does_not_end_is_none(void **state)
     begin(&server);
     nats = join(&server, "", &options, url);
     nats->options.nkey_seed_file = path;
-    assert_int_equal(rr_nats_client_open(&feed, nats, NULL), RR_UNAVAILABLE);
-    assert_string_equal(feed.why, "log in: the server asks for no signature");
+    assert_int_equal(rr_nats_client_open(&client, nats, NULL), RR_UNAVAILABLE);
+    assert_string_equal(client.socket.why, "log in: the server asks for no signature");
     close(key);
     unlink(path);
-    rr_nats_client_fini(&feed);
+    rr_nats_client_fini(&client);
     rr_nats_close(nats);
     end(&server);
 }
@@ -227,7 +227,7 @@ static void another_server_is_tried_where_that_of_cnats_takes_nobody(void **stat
     fake other = {.scripts = {{PLAIN, "PONG\r\n", false}}};
     rr_nats_options options = {.timeout_ms = LONG_MS};
     char url[128], hello[512];
-    rr_nats_client feed = {0};
+    rr_nats_client client = {0};
     rr_nats *nats;
     int tries = 0;
 
@@ -239,13 +239,13 @@ static void another_server_is_tried_where_that_of_cnats_takes_nobody(void **stat
     begin(&first);
     begin(&other);
     nats = join(&first, "u:p%41@:@", &options, url);
-    assert_int_equal(rr_nats_client_open(&feed, nats, NULL), RR_UNAVAILABLE);
-    while (rr_nats_client_open(&feed, nats, NULL) != RR_OK) {
+    assert_int_equal(rr_nats_client_open(&client, nats, NULL), RR_UNAVAILABLE);
+    while (rr_nats_client_open(&client, nats, NULL) != RR_OK) {
         assert_true(++tries < 3);
     }
     assert_non_null(strstr(first.heard[1], "\"user\":\"u\",\"pass\":\"p%41@:\""));
     assert_non_null(strstr(other.heard[0], "\"user\":\"u\",\"pass\":\"p%41@:\""));
-    rr_nats_client_fini(&feed);
+    rr_nats_client_fini(&client);
     rr_nats_close(nats);
     end(&first);
     end(&other);
@@ -270,7 +270,7 @@ static void both_say_who_we_are_in_the_same_words(void **state)
     for (size_t k = 0; k < sizeof rows / sizeof *rows; k++) {
         fake server = {.scripts = {{PLAIN, "PONG\r\n", false}, {PLAIN, "PONG\r\n", false}}};
         rr_nats_options options = rows[k].options;
-        rr_nats_client feed = {0};
+        rr_nats_client client = {0};
         char url[128];
         rr_nats *nats;
 
@@ -278,13 +278,13 @@ static void both_say_who_we_are_in_the_same_words(void **state)
         open_port(&server);
         begin(&server);
         nats = join(&server, rows[k].in_url, &options, url);
-        assert_int_equal(rr_nats_client_open(&feed, nats, NULL), RR_OK);
+        assert_int_equal(rr_nats_client_open(&client, nats, NULL), RR_OK);
         for (int one = 0; one < 2; one++) {
             if (strstr(server.heard[one], rows[k].says) == NULL) {
                 fail_msg("not %s: %s", rows[k].says, server.heard[one]);
             }
         }
-        rr_nats_client_fini(&feed);
+        rr_nats_client_fini(&client);
         rr_nats_close(nats);
         end(&server);
     }

@@ -47,6 +47,12 @@ rr_status rr_fail(rr_error *error, rr_status status, const char *format, ...) __
 /* Puts "prefix: " before the text that is there. Returns error->status. */
 rr_status rr_error_within(rr_error *error, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
+/* True for what may end by itself: a server does not answer, or answers and refuses. */
+static inline bool rr_is_outage(rr_status status)
+{
+    return status == RR_UNAVAILABLE || status == RR_REFUSED_BY_SERVER;
+}
+
 /* The exit code of the program for a status. */
 int rr_status_exit_code(rr_status status);
 

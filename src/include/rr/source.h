@@ -2,7 +2,7 @@
  *
  * Threads: used by one thread, which may not be the one that opened it. `fetch`
  * blocks up to its wait; the others do not wait for the network, but for
- * `publish_flush` and `info`.
+ * `publish`, `bound`, `flush`, `info`, `replay` and `find_time`.
  */
 /* SPDX-License-Identifier: Apache-2.0 */
 #ifndef RR_SOURCE_H
@@ -33,7 +33,8 @@ typedef enum rr_start { RR_START_ALL, RR_START_NEW, RR_START_TIME } rr_start;
 typedef struct rr_source_options {
     const char *url; /* nats://host:port[,nats://host:port] */
     const char *stream, *consumer;
-    bool read_only;     /* nothing is bound, fetched or acknowledged: only publish, replay and info; the consumer need
+    bool
+        read_only; /* nothing is bound, fetched or acknowledged: only publish, replay, find_time and info; the consumer need
                               * not be there */
     const char *filter; /* subject filter of a consumer that is made; NULL: all */
     const char *user, *password, *token, *credentials_file, *nkey_seed_file; /* NULL: none */
@@ -161,6 +162,11 @@ typedef struct rr_source_ops {
      * still there and pass the consumer's filter, in order. False from `each` ends it. to 0: as far as there are. */
     rr_status (*replay)(rr_source *source, uint64_t from, uint64_t to, bool (*each)(void *context, const rr_delivery *),
                         void *context, rr_error *error);
+
+    /* The first sequence that was stored at or after a time and passes the consumer's filter; 0: there is none. Needs a
+     * few requests, however long the stream is, and has no effect on the consumer. Where the server's clock was set
+     * back, a place near the right one. */
+    rr_status (*find_time)(rr_source *source, int64_t time_us, uint64_t *sequence, rr_error *error);
 
     /* Reads, by a connection of its own, the settings of the servers, the stream and the consumer that `open` would
      * use, even if it would refuse them, and of the stream that keeps `dead_letter` (a subject without wildcards);

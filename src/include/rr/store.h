@@ -198,9 +198,10 @@ typedef struct rr_store_ops {
      * UNAVAILABLE        it did not answer. Items are unset; swaps without an answer are UNKNOWN, also those that were
      *                    never sent; a swap that was answered before the connection broke keeps its answer. The
      *                    connection is dropped, and the next operation connects again. A connection is never
-     *                    replaced without an UNAVAILABLE before it, so that the caller can check whether it is
+     *                    replaced without one of the two before it, so that the caller can check whether it is
      *                    still the same server.
-     * REFUSED_BY_SERVER  it refused the whole call (no permission); all swaps are UNKNOWN.
+     * REFUSED_BY_SERVER  it answered, and refused (out of memory, a replica, no permission, it loads its data). Swaps
+     *                    without an answer are UNKNOWN; trying again may help. The connection may have been dropped.
      *
      * The same unit may stand more than once in a call: swaps that create it come first, the others follow in order. */
     rr_status (*load)(rr_store *store, rr_load *loads, size_t count, rr_arena *arena, rr_error *error);
