@@ -46,6 +46,16 @@ static void look(rr_slice message, unsigned depth, uint32_t in, oddities *seen)
     }
 }
 
+/* The same bits: a NaN is the same as itself. */
+static bool same_real(double a, double b)
+{
+    uint64_t one, other;
+
+    memcpy(&one, &a, sizeof one);
+    memcpy(&other, &b, sizeof other);
+    return one == other;
+}
+
 static bool same_measures(const rr_record *a, const rr_record *b)
 {
     for (size_t k = 0; k < a->measure_count; k++) {
@@ -53,7 +63,7 @@ static bool same_measures(const rr_record *a, const rr_record *b)
 
         if (!rr_slice_equal(one->name, other->name) || one->kind != other->kind ||
             !rr_slice_equal(one->text, other->text) || one->integer != other->integer ||
-            memcmp(&one->real, &other->real, sizeof one->real) != 0) {
+            !same_real(one->real, other->real)) {
             return false;
         }
     }
