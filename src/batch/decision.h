@@ -3,7 +3,8 @@
 #ifndef RR_DECISION_H
 #define RR_DECISION_H
 
-#include "batch.h"
+#include "buf.h"
+#include "item.h"
 
 /* Whether a decision is logged: STALE, CONFLICT, and every one that raised an alert (semantics, law 5). */
 bool rr_decision_due(const rr_outcome *outcome);
