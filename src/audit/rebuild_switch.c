@@ -1,8 +1,10 @@
 /* The switch: what stands beside the cells, the pause of the daemons, and the key that names the generation. */
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "rebuild_switch.h"
+
 #include "checkpoint.h"
 #include "decision.h"
-#include "rebuild_internal.h"
+#include "rebuild_read.h"
 
 enum {
     PAUSE_MS = 10000,       /* the pause ends by itself after that */

@@ -1,8 +1,10 @@
 /* One unit twice: its facts, and the text that readers are shown. */
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "verify_compare.h"
+
 #include "cell_json.h"
 #include "key.h"
-#include "verify_internal.h"
+#include "verify_read.h"
 #include "view.h"
 
 static rr_status read_unit(rr_verify *v, rr_slice value, rr_unit *unit, rr_error *error)
