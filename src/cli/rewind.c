@@ -74,7 +74,7 @@ static rr_status ask(rewinding *r, uint64_t from, uint64_t to, rr_error *error)
 {
     rr_opened *o = &r->opened;
     rr_buf text = {0};
-    rr_slice key = rr_engine_key(rr_slice_of(o->prefix), "checkpoint", o->sources[r->source].name, &text, &r->arena);
+    rr_slice key = rr_store_key(rr_slice_of(o->prefix), "checkpoint", o->sources[r->source].name, &text, &r->arena);
     rr_status status = RR_OK;
     bool done = false;
 
