@@ -4,6 +4,7 @@
 
 #include "cell_json.h"
 #include "key.h"
+#include "printable.h"
 #include "verify_read.h"
 #include "view.h"
 
@@ -139,7 +140,7 @@ static rr_slice found_line(const rr_cell *cell, rr_slice line, const rr_verify_s
     }
     rr_buf_clear(text);
     if (as->text.len != 0) {
-        rr_buf_json(text, as->text); /* as a string, for it may be any bytes */
+        rr_buf_json_printable(text, as->text); /* as a string, for it may be any bytes */
     }
     return rr_buf_view(text);
 }
