@@ -1,10 +1,12 @@
 /* The old generation: its alerts are moved, its keys removed. */
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "rebuild_drop.h"
+
 #include <stdio.h>
 #include <unistd.h>
 
 #include "decision.h"
-#include "rebuild_internal.h"
+#include "rebuild_keys.h"
 
 enum { LOG_PAGE = 500 };
 

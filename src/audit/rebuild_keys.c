@@ -1,9 +1,10 @@
 /* Which keys belong to this configuration, and which of them to no generation in force. */
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "rebuild_keys.h"
+
 #include <stdio.h>
 
 #include "key.h"
-#include "rebuild_internal.h"
 
 static rr_slice escaped(rr_slice name, rr_arena *arena)
 {

@@ -1,8 +1,8 @@
 /* One rebuild at a time: a note in the store that expires unless a thread renews it. */
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <unistd.h>
+#include "rebuild_lock.h"
 
-#include "rebuild_internal.h"
+#include <unistd.h>
 
 enum {
     LOCK_MS = 10000, /* the note of a rebuild that died expires after that */

@@ -1,9 +1,11 @@
 /* The streams, read into the new generation by the same rules as ever. */
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "rebuild_read.h"
+
 #include <inttypes.h>
 
 #include "checkpoint.h"
-#include "rebuild_internal.h"
+#include "rebuild_lock.h"
 
 enum { ROUNDS = 50 }; /* an end where messages come faster than they are read */
 

@@ -1,8 +1,10 @@
 /* The switch: what stands beside the cells, the pause of the daemons, and the key that names the generation. */
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "rebuild_switch.h"
+
 #include "checkpoint.h"
 #include "decision.h"
-#include "rebuild_internal.h"
+#include "rebuild_read.h"
 
 enum {
     PAUSE_MS = 10000,       /* the pause ends by itself after that */
@@ -18,7 +20,7 @@ static rr_status put_new(rr_rebuild *r, const char *kind, rr_slice name, rr_slic
     rr_status status;
 
     rr_arena_reset(&r->page);
-    key = rr_engine_key(r->target, kind, name, &text, &r->page);
+    key = rr_store_key(r->target, kind, name, &text, &r->page);
     status = key.data == NULL ? rr_rebuild_no_memory(r->error)
                               : r->options->store_ops->note_set(r->options->store, key, (rr_slice){NULL, 0}, value, 0,
                                                                 NULL, &done, r->error);

@@ -1,8 +1,12 @@
 /* The order of a verification: the streams are read, then both stores are compared in rounds. */
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "verify.h"
+
 #include <stdlib.h>
 
-#include "verify_internal.h"
+#include "verify_compare.h"
+#include "verify_read.h"
+#include "verify_repair.h"
 
 enum {
     BATCH = 1024,
@@ -12,11 +16,6 @@ enum {
     QUICK_ROUNDS = 10, /* more of them, for cells that change all the time */
     QUICK_PAUSE_MS = 20
 };
-
-rr_status rr_verify_no_memory(rr_error *error)
-{
-    return rr_fail(error, RR_MEMORY, "memory ran out while the streams were verified");
-}
 
 static rr_status compare_page(rr_verify *v, rr_listed *items, size_t count, bool last, size_t *kept, rr_error *error)
 {

@@ -1,8 +1,11 @@
 /* One unit twice: its facts, and the text that readers are shown. */
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "verify_compare.h"
+
 #include "cell_json.h"
 #include "key.h"
-#include "verify_internal.h"
+#include "printable.h"
+#include "verify_read.h"
 #include "view.h"
 
 static rr_status read_unit(rr_verify *v, rr_slice value, rr_unit *unit, rr_error *error)
@@ -137,7 +140,7 @@ static rr_slice found_line(const rr_cell *cell, rr_slice line, const rr_verify_s
     }
     rr_buf_clear(text);
     if (as->text.len != 0) {
-        rr_buf_json(text, as->text); /* as a string, for it may be any bytes */
+        rr_buf_json_printable(text, as->text); /* as a string, for it may be any bytes */
     }
     return rr_buf_view(text);
 }

@@ -1,7 +1,8 @@
 /* The streams, read into memory by the same rules as ever, and what they cover. */
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "verify_read.h"
+
 #include "must.h"
-#include "verify_internal.h"
 
 /* Decides what the intake holds, and empties it. */
 static void decide(rr_verify *v)

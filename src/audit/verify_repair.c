@@ -1,8 +1,9 @@
 /* The unit of the streams in the place of the unit of the store. */
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "verify_repair.h"
+
 #include "must.h"
 #include "replacement.h"
-#include "verify_internal.h"
 
 static bool read_all_parts(rr_verify *v, const rr_listed *item, rr_slice value, rr_unit *unit)
 {

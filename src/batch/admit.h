@@ -4,8 +4,8 @@
 #ifndef RR_ADMIT_H
 #define RR_ADMIT_H
 
-#include "batch.h"
 #include "bindings.h"
+#include "item.h"
 
 /* Fills the item and its record, whose bytes lie in the arena. A record that cannot be joined makes a refused item, with
  * the outcome set. now_us: the wall clock, to refuse a record whose cell may have expired; INT64_MIN: admit it. False:

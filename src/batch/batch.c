@@ -1,8 +1,13 @@
 /* A batch from begin to the end of its steps. */
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "batch_internal.h"
+#include "batch.h"
 
 #include <stdlib.h>
+
+#include "parts.h"
+#include "prediction.h"
+#include "refusals.h"
+#include "round_trip.h"
 
 enum {
     SEND_FROM = 256, /* the defaults of rr_batch_options */
@@ -53,11 +58,6 @@ void rr_batch_invalidate(rr_batch *batch)
 const rr_batch_counts *rr_batch_totals(const rr_batch *batch)
 {
     return &batch->counts;
-}
-
-rr_status rr_batch_no_memory(rr_error *error)
-{
-    return rr_fail(error, RR_MEMORY, "memory ran out while a batch was decided");
 }
 
 static bool is_unfinished(const rr_batch *batch)

@@ -16,46 +16,9 @@
 
 #include <rr/store.h>
 
-#include "join.h"
+#include "batch_options.h"
+#include "item.h"
 #include "stored.h"
-
-/* One record to decide. */
-typedef struct rr_item {
-    const rr_contract *contract; /* NULL: unknown; then `refused` is set */
-    rr_record *record;           /* admitted, unless `refused` */
-    bool refused;                /* in: the outcome is set already; only its alert is to be stored */
-    rr_slice why;                /* a sentence for the decision log; may be empty */
-    rr_outcome outcome;          /* out */
-    bool settled;                /* out: effect and alerts are stored */
-    bool stuck;                  /* out: they cannot be stored, and trying again soon will not help */
-    size_t unit, next;           /* private to the batch */
-} rr_item;
-
-/* The last two count records, all others units. */
-typedef struct rr_batch_counts {
-    uint64_t loads, swaps;
-    uint64_t won;
-    uint64_t lost;         /* contention: the value changed after it had been read */
-    uint64_t mispredicted; /* the unit was taken for absent without a load, and was in the store */
-    uint64_t unknown;      /* the answer never came, or the store failed while it was at work */
-    uint64_t failed;       /* given up: the unit is stuck */
-    uint64_t reordered; /* STALE records that the reconciler itself took in another order than the stream's: no alert */
-    uint64_t suppressed; /* decisions beyond RR_LIMIT_BATCH_ALERTS: counted, not logged */
-} rr_batch_counts;
-
-typedef struct rr_batch_options {
-    rr_slice prefix;     /* of keys */
-    bool log_decisions;  /* append alerts, STALE and CONFLICT to the decision log */
-    bool list_open;      /* keep the sorted set of open conflicts */
-    bool expire;         /* cells are removed some time after their retention (`apply` removes nothing) */
-    bool forget;         /* drop session windows that may have expired */
-    bool replayed;       /* the records were decided before (repair): a STALE one is no alert and is not logged */
-    size_t cache_slots;  /* values kept from batch to batch, a power of two; 0: none */
-    size_t send_from;    /* hand swaps to the store when so many are prepared, and prepare the next meanwhile; 0: 256 */
-    size_t predict_from; /* look up so many units before any is predicted to be absent; 0: 64 */
-    void (*report_stuck)(void *context, const rr_error *error); /* a unit is stuck; may be NULL */
-    void *context;
-} rr_batch_options;
 
 typedef struct rr_batch rr_batch;
 

@@ -85,7 +85,7 @@ rr_slice rr_decision_write_notice(rr_alert alert, rr_slice source, rr_slice stre
     return copy_text(text, arena);
 }
 
-rr_slice rr_engine_key(rr_slice prefix, const char *kind, rr_slice name, rr_buf *text, rr_arena *arena)
+rr_slice rr_store_key(rr_slice prefix, const char *kind, rr_slice name, rr_buf *text, rr_arena *arena)
 {
     rr_buf_clear(text);
     rr_buf_slice(text, prefix);
@@ -104,10 +104,10 @@ static rr_slice name_of(const rr_contract *contract)
 
 rr_slice rr_decision_log_key(rr_slice prefix, const rr_contract *contract, rr_buf *text, rr_arena *arena)
 {
-    return rr_engine_key(prefix, "log", name_of(contract), text, arena);
+    return rr_store_key(prefix, "log", name_of(contract), text, arena);
 }
 
 rr_slice rr_decision_open_key(rr_slice prefix, const rr_contract *contract, rr_buf *text, rr_arena *arena)
 {
-    return rr_engine_key(prefix, "open", name_of(contract), text, arena);
+    return rr_store_key(prefix, "open", name_of(contract), text, arena);
 }

@@ -3,7 +3,8 @@
 #ifndef RR_DECISION_H
 #define RR_DECISION_H
 
-#include "batch.h"
+#include "buf.h"
+#include "item.h"
 
 /* Whether a decision is logged: STALE, CONFLICT, and every one that raised an alert (semantics, law 5). */
 bool rr_decision_due(const rr_outcome *outcome);
@@ -20,6 +21,6 @@ rr_slice rr_decision_log_key(rr_slice prefix, const rr_contract *contract, rr_bu
 rr_slice rr_decision_open_key(rr_slice prefix, const rr_contract *contract, rr_buf *text, rr_arena *arena);
 
 /* `<prefix>:<kind>:{<name>}`, the name percent-encoded as in every key. */
-rr_slice rr_engine_key(rr_slice prefix, const char *kind, rr_slice name, rr_buf *text, rr_arena *arena);
+rr_slice rr_store_key(rr_slice prefix, const char *kind, rr_slice name, rr_buf *text, rr_arena *arena);
 
 #endif

@@ -2,7 +2,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <stdlib.h>
 
-#include "batch_internal.h"
+#include "batch.h"
+#include "batch_state.h"
 #include "hash.h"
 #include "key.h"
 

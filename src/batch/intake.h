@@ -11,8 +11,8 @@
 #ifndef RR_INTAKE_H
 #define RR_INTAKE_H
 
-#include "batch.h"
 #include "bindings.h"
+#include "item.h"
 
 /* The fields are for reading. */
 typedef struct rr_intake {

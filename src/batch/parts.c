@@ -1,6 +1,7 @@
 /* The parts that the records of units name, read in one call for all units. */
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "batch_internal.h"
+#include "parts.h"
+
 #include "forget.h"
 
 /* The ids of the parts that the unit's records name. */

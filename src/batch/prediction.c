@@ -1,6 +1,6 @@
 /* Which units are taken for absent without a load. */
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "batch_internal.h"
+#include "prediction.h"
 
 enum { RARE = 16 }; /* predictions pay off where fewer than one unit in so many is present */
 

@@ -1,6 +1,7 @@
 /* Refused records: they belong to no unit, and their alerts need no token. */
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "batch_internal.h"
+#include "refusals.h"
+
 #include "decision.h"
 
 static bool prepare_refusal(rr_batch *batch, const rr_item *item, rr_swap *swap)

@@ -1,6 +1,10 @@
 /* Units on their way to the store and back. While the store is at work on some units, others are decided. */
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "batch_internal.h"
+#include "round_trip.h"
+
+#include "prediction.h"
+#include "swap.h"
+#include "unit.h"
 
 enum { LOST_SWAPS_MAX = 1000 }; /* a unit that loses more of them in a row shows a fault of ours */
 

@@ -1,6 +1,7 @@
 /* What the swap of one unit carries: log entries, value, parts, side values, its place in the list of open conflicts. */
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "batch_internal.h"
+#include "swap.h"
+
 #include "decision.h"
 #include "forget.h"
 #include "key.h"

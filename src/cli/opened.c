@@ -121,8 +121,8 @@ rr_status rr_opened_eras(rr_opened *opened, rr_error *error)
 
     rr_arena_init(&arena, 0);
     for (size_t k = 0; k < opened->config.contracts.count && status == RR_OK; k++) {
-        rr_slice key = rr_engine_key(rr_slice_of(opened->prefix), "contract", opened->config.contracts.items[k].name,
-                                     &text, &arena);
+        rr_slice key = rr_store_key(rr_slice_of(opened->prefix), "contract", opened->config.contracts.items[k].name,
+                                    &text, &arena);
         rr_contract_note note = {0};
 
         status = key.data == NULL ? rr_fail(error, RR_MEMORY, "no memory")

@@ -8,6 +8,7 @@
 #include "checkpoint.h"
 #include "decision.h"
 #include "opened.h"
+#include "printable.h"
 #include "time.h"
 
 typedef struct rewinding {
@@ -74,7 +75,7 @@ static rr_status ask(rewinding *r, uint64_t from, uint64_t to, rr_error *error)
 {
     rr_opened *o = &r->opened;
     rr_buf text = {0};
-    rr_slice key = rr_engine_key(rr_slice_of(o->prefix), "checkpoint", o->sources[r->source].name, &text, &r->arena);
+    rr_slice key = rr_store_key(rr_slice_of(o->prefix), "checkpoint", o->sources[r->source].name, &text, &r->arena);
     rr_status status = RR_OK;
     bool done = false;
 
@@ -105,6 +106,18 @@ static rr_status ask(rewinding *r, uint64_t from, uint64_t to, rr_error *error)
     return status;
 }
 
+static void print_range(const rewinding *r, uint64_t from, uint64_t to)
+{
+    rr_buf line = {0};
+
+    rr_buf_text(&line, "{\"source\":");
+    rr_buf_json_printable(&line, rr_slice_of(r->opened.config.sources[r->source].name));
+    rr_buf_format(&line, ",\"from\":%" PRIu64 ",\"to\":%" PRIu64 ",\"dry_run\":%s}\n", from, to,
+                  rr_args_flag(r->args, "dry-run") ? "true" : "false");
+    rr_cli_out(rr_buf_view(&line));
+    rr_buf_fini(&line);
+}
+
 static rr_status rewind_source(rewinding *r, rr_error *error)
 {
     const rr_bound_source *source;
@@ -128,9 +141,7 @@ static rr_status rewind_source(rewinding *r, rr_error *error)
         return rr_fail(error, RR_INPUT, "there is nothing to read again: the stream ends at sequence %" PRIu64,
                        info.last_sequence);
     }
-    printf("{\"source\":\"%s\",\"from\":%" PRIu64 ",\"to\":%" PRIu64 ",\"dry_run\":%s}\n",
-           r->opened.config.sources[r->source].name, from, info.last_sequence,
-           rr_args_flag(r->args, "dry-run") ? "true" : "false");
+    print_range(r, from, info.last_sequence);
     return rr_args_flag(r->args, "dry-run") ? RR_OK : ask(r, from, info.last_sequence, error);
 }
 

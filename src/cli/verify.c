@@ -8,6 +8,7 @@
 #include "cli.h"
 #include "opened.h"
 #include "ports.h"
+#include "printable.h"
 
 static int64_t now_us(void)
 {
@@ -31,7 +32,7 @@ static void print_difference(void *context, rr_verify_finding finding, rr_slice 
 
     (void)context;
     rr_buf_format(&line, "{\"finding\":\"%s\",\"key\":", words[finding]);
-    rr_buf_json(&line, key);
+    rr_buf_json_printable(&line, key);
     rr_buf_text(&line, ",\"expected\":");
     rr_buf_slice(&line, expected.len == 0 ? RR_SLICE("null") : expected);
     rr_buf_text(&line, ",\"found\":");

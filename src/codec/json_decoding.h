@@ -10,10 +10,11 @@
 
 #include <yajl/yajl_parse.h>
 
+#include "buf.h"
 #include "json_text.h"
 #include "keep.h"
 #include "limits.h"
-#include "record_json.h"
+#include "record.h"
 
 /* The objects that a record consists of, and the members of those inside. */
 typedef enum rr_json_level {

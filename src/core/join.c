@@ -1,9 +1,10 @@
 /* From a record and the facts to new facts and one verdict: the rules of the mode decide first, then what readers
  * saw is compared with what they see now, and law 7 has the last word. */
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "joining.h"
+#include "join.h"
 
 #include "delta.h"
+#include "joining.h"
 #include "must.h"
 #include "packed.h"
 

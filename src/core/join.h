@@ -11,18 +11,7 @@
 
 #include "admission.h"
 #include "facts.h"
-
-typedef struct rr_outcome {
-    rr_verdict verdict;
-    rr_reason reason; /* REFUSED (limit_exceeded): the cell would grow beyond a limit */
-    rr_alert_set alerts;
-    bool grew; /* facts changed: the unit must be written */
-} rr_outcome;
-
-typedef enum rr_joined {
-    RR_JOIN_DONE,
-    RR_JOIN_NEEDS_PARTS /* the verdict needs all parts: load the unit again with them, and join all its records */
-} rr_joined;
+#include "outcome.h"
 
 /* unit     the facts held, with the part that the record names at hand, if there is one; changed in place
  * record   admitted by rr_admit

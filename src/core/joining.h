@@ -9,7 +9,8 @@
 #ifndef RR_JOINING_H
 #define RR_JOINING_H
 
-#include "join.h"
+#include "facts.h"
+#include "outcome.h"
 #include "register.h"
 #include "view.h"
 

@@ -7,6 +7,7 @@
 
 #include "contract_yaml.h"
 #include "intake.h"
+#include "batch.h"
 #include "key.h"
 
 extern const rr_store_ops rr_store_memory_ops, rr_store_redis_ops;

@@ -8,7 +8,7 @@
 
 rr_slice rr_recovery_key(rr_recovery *recovery, const char *kind, rr_slice name)
 {
-    return rr_engine_key(recovery->env->prefix, kind, name, &recovery->text, &recovery->arena);
+    return rr_store_key(recovery->env->prefix, kind, name, &recovery->text, &recovery->arena);
 }
 
 void rr_recovery_suspect_store(rr_recovery *recovery)

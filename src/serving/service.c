@@ -183,7 +183,7 @@ static bool init(rr_service *service)
                               .list_open = !options->observe,
                               .expire = true,
                               .cache_slots = options->observe ? 0 : CACHE_SLOTS,
-                              .predict_from = options->guess_from,
+                              .predict_from = options->predict_from,
                               .send_from = options->send_from,
                               .forget = !options->observe,
                               .report_stuck = report_stuck,

@@ -23,9 +23,9 @@ typedef struct rr_service_options {
     bool observe; /* store nothing, acknowledge nothing */
     /* A contract whose text changed: NULL: refused; else accepted (contract_check.h says what it reads). */
     bool (*accept_contract)(rr_slice text, rr_contract *contract);
-    bool until_idle;              /* leave when nothing more comes (for tests and demos) */
-    int drain_timeout_ms;         /* how long leaving may take */
-    size_t guess_from, send_from; /* as in rr_batch_options */
+    bool until_idle;                /* leave when nothing more comes (for tests and demos) */
+    int drain_timeout_ms;           /* how long leaving may take */
+    size_t predict_from, send_from; /* as in rr_batch_options */
 } rr_service_options;
 
 typedef struct rr_service_totals {

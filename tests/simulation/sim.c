@@ -405,7 +405,7 @@ static void set_options(rr_sim_engine *e)
                                       .channels = &e->live_channel,
                                       .channel_count = 1,
                                       .drain_timeout_ms = 1000,
-                                      .guess_from = sim->guess_from,
+                                      .predict_from = sim->predict_from,
                                       .send_from = sim->send_from,
                                       .env.stop = &e->stop,
                                       .env.now_us = now_us,
@@ -607,7 +607,7 @@ void rr_sim_init(uint64_t seed, const rr_contract *contract)
     sim->dice = (rr_dice){seed};
     sim->contract = contract;
     sim->batch = 4;
-    sim->guess_from = seed % 2;
+    sim->predict_from = seed % 2;
     sim->send_from = seed / 2 % 2;
     sim->whole = seed / 4 % 8 == 3;
     sim->goal_call = -1;

@@ -340,9 +340,9 @@ typedef struct rr_sim {
     bool waits; /* the store waits for its replica; what fails over to it has all that was confirmed */
     rr_ack_mode ack;
     size_t batch;
-    size_t guess_from; /* every other seed guesses upon what it saw last */
-    size_t send_from;  /* every other pair of seeds hands over each swap by itself */
-    bool whole;        /* every eighth four of seeds: the store has none of the calls that work in pieces */
+    size_t predict_from; /* every other seed predicts from what it saw last */
+    size_t send_from;    /* every other pair of seeds hands over each swap by itself */
+    bool whole;          /* every eighth four of seeds: the store has none of the calls that work in pieces */
     int64_t ack_wait_us, rest_us;
     /* time */
     int64_t time_us;

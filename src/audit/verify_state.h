@@ -1,4 +1,4 @@
-/* What the files of a verification share. Private to src/audit.
+/* The state of a verification, shared by its stages. Private to src/audit.
  *
  *   verify.c           the order of things: read, compare in rounds, report
  *   verify_read.c      the streams, read into memory; what they cover
@@ -6,12 +6,13 @@
  *   verify_repair.c    the unit of the streams put in the place of the store's
  */
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef RR_VERIFY_INTERNAL_H
-#define RR_VERIFY_INTERNAL_H
+#ifndef RR_VERIFY_STATE_H
+#define RR_VERIFY_STATE_H
 
+#include "batch.h"
 #include "intake.h"
 #include "listing.h"
-#include "verify.h"
+#include "verify_options.h"
 
 /* What is known of one source. */
 typedef struct rr_verify_coverage {
@@ -53,39 +54,5 @@ typedef struct rr_verify_pair {
 } rr_verify_pair;
 
 rr_status rr_verify_no_memory(rr_error *error);
-
-/* ---- verify_read.c ---- */
-
-/* Asks each source what its stream still has, and where its consumer began. */
-rr_status rr_verify_ask_coverage(rr_verify *v);
-
-/* Asks each source what is acknowledged. Called before the store is read: what is acknowledged by then is in it. */
-rr_status rr_verify_ask_acked(rr_verify *v, rr_error *error);
-
-/* Reads each stream on, from where the last call ended to its present end or `upto`. */
-rr_status rr_verify_read_on(rr_verify *v);
-
-/* Whether the streams still have every record of a window. */
-bool rr_verify_covers(const rr_verify *v, rr_window window);
-
-/* Whether the two sides differ only in time: the store holds a record that was not read yet, or lacks one that is not
- * acknowledged yet. */
-bool rr_verify_is_moving(const rr_verify *v, const rr_verify_pair *pair);
-
-/* ---- verify_compare.c ---- */
-
-/* Reads both sides of a pair from their values, in the page arena. INPUT never: a broken value of the store is noted in
- * the pair. */
-rr_status rr_verify_read_pair(rr_verify *v, rr_verify_pair *pair, rr_slice expected, rr_slice found, rr_error *error);
-
-/* Compares the cells of both sides by window. Reports and counts differences where `last` is set; a pair without any is
- * counted always. True: something differs. */
-bool rr_verify_compare_pair(rr_verify *v, rr_verify_pair *pair, bool last);
-
-/* ---- verify_repair.c ---- */
-
-/* Replaces the store's unit by that of the streams, unless the store's has changed meanwhile. expected, found: the values
- * that the pair was read from. A unit that is only in the store stays: the streams may have been purged. */
-rr_status rr_verify_repair(rr_verify *v, rr_verify_pair *pair, rr_slice expected, rr_slice found, rr_error *error);
 
 #endif

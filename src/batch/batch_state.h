@@ -1,9 +1,9 @@
-/* What the files of a batch share. Private to src/batch.
+/* The state of a batch and of its units, and how a unit ends. Private to src/batch; the stages share it.
  *
- *   batch.c       a batch from begin to the end of its steps
+ *   batch.c       a batch from new to free, and its steps
  *   grouping.c    which records belong to which unit
  *   prediction.c  which units are taken for absent without a load
- *   unit.c        open, join, settle or give up one unit
+ *   unit.c        open and join one unit
  *   parts.c       read the parts that the records of units name
  *   swap.c        what the swap of one unit carries
  *   round_trip.c  load, decide and swap all units that are ready
@@ -15,11 +15,15 @@
  * Functions that return a status return MEMORY when memory ran out, and what the store returned otherwise.
  */
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef RR_BATCH_INTERNAL_H
-#define RR_BATCH_INTERNAL_H
+#ifndef RR_BATCH_STATE_H
+#define RR_BATCH_STATE_H
 
-#include "batch.h"
+#include <rr/store.h>
+
+#include "batch_options.h"
 #include "cache.h"
+#include "item.h"
+#include "stored.h"
 
 /* In the order of a step: those before SWAP have work to do. */
 typedef enum rr_batch_state {
@@ -53,7 +57,7 @@ typedef struct rr_batch_unit {
     size_t suppressed;        /* decisions that are counted, but not logged */
 } rr_batch_unit;
 
-struct rr_batch {
+typedef struct rr_batch {
     const rr_store_ops *ops;
     rr_store *store;
     rr_batch_options options;
@@ -77,11 +81,9 @@ struct rr_batch {
     bool confirmed;                  /* replicas have all that this batch read and wrote */
     bool step_failed;                /* the step before this one */
     int64_t now_us;                  /* of the step */
-};
+} rr_batch;
 
 rr_status rr_batch_no_memory(rr_error *error);
-
-/* ---- unit.c ---- */
 
 /* Puts the value into the cache; an empty one removes what is there. */
 void rr_batch_cache_value(rr_batch *batch, const rr_batch_unit *unit, rr_slice value);
@@ -91,36 +93,5 @@ void rr_batch_settle_unit(rr_batch *batch, rr_batch_unit *unit, rr_slice stored)
 
 /* Ends a unit that cannot be stored, and reports the error. */
 void rr_batch_give_up_unit(rr_batch *batch, rr_batch_unit *unit, const rr_error *error);
-
-/* OPEN: reads the facts out of the value. Then the unit is in PARTS or JOIN, or has ended. */
-rr_status rr_batch_open_unit(rr_batch *batch, rr_batch_unit *unit, rr_error *error);
-
-/* JOIN: joins the unit's records in their order. Then the unit is in SWAP, or in PARTS where the join needs more. */
-rr_status rr_batch_join_unit(rr_batch *batch, rr_batch_unit *unit, rr_error *error);
-
-/* ---- prediction.c ---- */
-
-/* Learns whether a unit that was looked up is in the store. */
-void rr_batch_note_presence(rr_batch *batch, bool present);
-
-/* Moves units from LOAD to OPEN with an empty value, where nearly all units are absent. */
-void rr_batch_predict_absent(rr_batch *batch);
-
-/* ---- the rounds of a step ---- */
-
-/* PARTS: reads the parts of all units that need some. Then each is in JOIN, in LOAD where its value has changed, or has
- * ended. */
-rr_status rr_batch_read_parts(rr_batch *batch, rr_error *error);
-
-/* LOAD, OPEN, JOIN: loads, joins and swaps all units that have their parts. */
-rr_status rr_batch_round_trip(rr_batch *batch, rr_error *error);
-
-/* Settles the refused items: stores their alerts, within RR_LIMIT_BATCH_ALERTS. */
-rr_status rr_batch_store_refusals(rr_batch *batch, rr_error *error);
-
-/* ---- swap.c ---- */
-
-/* Fills the swap of a unit in SWAP, in the scratch arena. *needed: there is something to store. False: memory ran out. */
-bool rr_batch_prepare_swap(rr_batch *batch, rr_batch_unit *unit, rr_swap *swap, bool *needed);
 
 #endif

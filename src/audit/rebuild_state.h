@@ -1,4 +1,4 @@
-/* What the files of a rebuild share. Private to src/audit.
+/* The state of a rebuild, shared by its stages. Private to src/audit.
  *
  *   rebuild.c           the order of things
  *   rebuild_keys.c      which keys belong to this configuration; the removal of what is not in force
@@ -10,14 +10,15 @@
  * Functions that return a status put the text of a failure into rr_rebuild.error.
  */
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef RR_REBUILD_INTERNAL_H
-#define RR_REBUILD_INTERNAL_H
+#ifndef RR_REBUILD_STATE_H
+#define RR_REBUILD_STATE_H
 
 #include <pthread.h>
 #include <stdatomic.h>
 
+#include "batch.h"
 #include "intake.h"
-#include "rebuild.h"
+#include "rebuild_options.h"
 
 /* The last message of a stream that was read. All zero: none. */
 typedef struct rr_rebuild_position {
@@ -62,48 +63,5 @@ rr_slice rr_rebuild_keep(rr_buf *text, rr_arena *arena);
 
 /* `<base>:<kind>`, in the rebuild's arena. {NULL, 0}: memory ran out. */
 rr_slice rr_rebuild_base_key(rr_rebuild *r, const char *kind);
-
-/* ---- rebuild_keys.c ---- */
-
-/* Spells the names of contracts and sources as keys have them. False: memory ran out. */
-bool rr_rebuild_name_all(rr_rebuild *r);
-
-/* Removes the keys of this configuration that belong to any generation but the one in force. */
-rr_status rr_rebuild_sweep(rr_rebuild *r);
-
-/* CONFIG: contracts or sources that this configuration does not know have results below the prefix in force. The switch
- * would cut their readers off. */
-rr_status rr_rebuild_check_alone(rr_rebuild *r);
-
-/* ---- rebuild_lock.c ---- */
-
-/* Waits until no other rebuild is at work, then starts a thread that renews the lock. UNAVAILABLE: another one is. */
-rr_status rr_rebuild_take_lock(rr_rebuild *r);
-void rr_rebuild_release_lock(rr_rebuild *r);
-
-/* UNAVAILABLE: another rebuild has taken over. */
-rr_status rr_rebuild_check_lock(rr_rebuild *r);
-
-/* ---- rebuild_read.c ---- */
-
-/* INPUT: a stream has lost its beginning, and the options do not allow that. */
-rr_status rr_rebuild_check_beginnings(rr_rebuild *r);
-
-/* For rr_batch_options.report_stuck, with the rebuild as context. */
-void rr_rebuild_report_stuck(void *context, const rr_error *error);
-
-/* Reads all streams in rounds, until a round brings no more than `few` messages. */
-rr_status rr_rebuild_catch_up(rr_rebuild *r, uint64_t few);
-
-/* ---- rebuild_switch.c ---- */
-
-rr_status rr_rebuild_put_contracts(rr_rebuild *r);
-
-/* Pauses the daemons, reads the rest, writes the checkpoints and switches readers over. */
-rr_status rr_rebuild_switch_over(rr_rebuild *r);
-
-/* ---- rebuild_drop.c ---- */
-
-rr_status rr_rebuild_drop_old(rr_rebuild *r);
 
 #endif
