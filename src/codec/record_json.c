@@ -2,13 +2,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "record_json.h"
 
-#include <yajl/yajl_parse.h>
-
+#include "json_text.h"
 #include "keep.h"
 #include "limits.h"
 #include "number.h"
 #include "time.h"
-#include "utf8.h"
 
 /* Fields of a record: name, what its value is. */
 #define FIELD_TABLE(X) \
@@ -87,16 +85,11 @@ static const char *const members[][2] = {
 
 enum { LEVELS_MAX = 4, SKIPPED_MAX = 64 };
 
-/* Memory for yajl, which does not look whether it got any: so there is always enough. */
-typedef struct bump {
-    char *at, *end;
-} bump;
-
 /* One line under way. */
 typedef struct reading {
     rr_slice line;
     yajl_handle yajl;
-    bump scratch;
+    rr_json_memory scratch;
     rr_keep keep;
     rr_record *record;
     rr_text *why;
@@ -665,45 +658,6 @@ static const yajl_callbacks callbacks = {
     .yajl_end_array = yajl_on_end,
 };
 
-enum { BUMP_HEADER = 16 };
-
-static void *bump_take(void *context, size_t bytes)
-{
-    bump *b = context;
-    size_t whole = BUMP_HEADER + ((bytes + 15) & ~(size_t)15);
-    char *taken = b->at;
-
-    RR_MUST(bytes < SIZE_MAX / 2 && whole <= (size_t)(b->end - b->at));
-    memcpy(taken, &bytes, sizeof bytes);
-    b->at += whole;
-    return taken + BUMP_HEADER;
-}
-
-static void *bump_grow(void *context, void *from, size_t bytes)
-{
-    void *taken = bump_take(context, bytes);
-    size_t held = 0;
-
-    if (from != NULL) {
-        memcpy(&held, (char *)from - BUMP_HEADER, sizeof held);
-        memcpy(taken, from, held < bytes ? held : bytes);
-    }
-    return taken;
-}
-
-static void bump_free(void *context, void *taken)
-{
-    (void)context;
-    (void)taken;
-}
-
-/* yajl's buffers begin at 2 KiB and double up to what one token needs; there are two of them (strings with escapes, and
- * a token that the end of the line cuts off), and what they outgrow stays taken. */
-static size_t scratch_need(size_t line)
-{
-    return 24 * 1024 + 10 * line;
-}
-
 static void say_yajl(reading *r, const char *text)
 {
     rr_slice line = rr_slice_of(text);
@@ -726,7 +680,7 @@ static int not_json(reading *r)
 
 static void parse(reading *r)
 {
-    yajl_alloc_funcs memory = {bump_take, bump_grow, bump_free, &r->scratch};
+    yajl_alloc_funcs memory = rr_json_memory_funcs(&r->scratch);
     yajl_status status;
 
     r->yajl = yajl_alloc(&callbacks, &memory, r);
@@ -740,84 +694,17 @@ static void parse(reading *r)
     yajl_free(r->yajl);
 }
 
-/* What yajl is more lenient with than we may be. */
-
-static bool hex4(rr_slice line, size_t at, unsigned *unit)
-{
-    *unit = 0;
-    if (line.len - at < 4) {
-        return false;
-    }
-    for (size_t k = at; k < at + 4; k++) {
-        char c = line.data[k];
-        unsigned digit = c >= '0' && c <= '9'   ? (unsigned)(c - '0')
-                         : c >= 'a' && c <= 'f' ? (unsigned)(c - 'a' + 10)
-                         : c >= 'A' && c <= 'F' ? (unsigned)(c - 'A' + 10)
-                                                : 16;
-
-        if (digit == 16) {
-            return false;
-        }
-        *unit = *unit * 16 + digit;
-    }
-    return true;
-}
-
-/* Behind a backslash. Returns what is wrong, or NULL; *at moves to the last byte of the escape. */
-static const char *check_escape(rr_slice line, size_t *at)
-{
-    unsigned unit, second;
-
-    if (line.data[*at] != 'u' || !hex4(line, *at + 1, &unit)) {
-        return NULL; /* another escape, or yajl's to refuse */
-    }
-    *at += 4;
-    if (unit == 0) {
-        return "the escape \\u0000: strings must not hold a NUL";
-    }
-    if (unit < 0xd800 || unit > 0xdfff) {
-        return NULL;
-    }
-    if (unit < 0xdc00 && line.len - *at > 6 && line.data[*at + 1] == '\\' && line.data[*at + 2] == 'u' &&
-        hex4(line, *at + 3, &second) && second >= 0xdc00 && second <= 0xdfff) {
-        *at += 6;
-        return NULL;
-    }
-    return "half of a surrogate pair, which is no character";
-}
-
 static int check_bytes(reading *r)
 {
-    rr_slice line = r->line;
-    size_t valid = rr_utf8_valid_len(line);
+    size_t column = 0;
+    const char *fault = rr_json_fault(r->line, &column);
 
-    if (line.len >= 3 && memcmp(line.data, "\xef\xbb\xbf", 3) == 0) {
-        return malformed(r, "the line begins with a byte order mark: save the file as UTF-8 without one");
+    if (fault == NULL) {
+        return 1;
     }
-    if (valid != line.len) {
-        rr_text_put(r->why, "the line");
-        say_column(r, valid + 1);
-        return malformed(r, "is not UTF-8");
-    }
-    for (size_t at = 0; at < line.len; at++) {
-        unsigned char c = (unsigned char)line.data[at];
-        const char *problem = NULL;
-        size_t column = at + 1;
-
-        if (c < 0x20 && c != '\t' && c != '\n' && c != '\r') {
-            problem = c == 0 ? "a NUL" : "a bare control character";
-        } else if (c == '\\' && at + 1 < line.len) {
-            at++;
-            problem = check_escape(line, &at);
-        }
-        if (problem != NULL) {
-            rr_text_put(r->why, "the line");
-            say_column(r, column);
-            rr_text_put(r->why, "holds ");
-            return malformed(r, problem);
-        }
-    }
-    return 1;
+    rr_text_put(r->why, "the line");
+    say_column(r, column);
+    return malformed(r, fault);
 }
 
 static bool is_blank(rr_slice line)
@@ -871,7 +758,7 @@ static void keep_measures(reading *r)
 
 static void read_line(reading *r, int64_t *clock_us)
 {
-    size_t need = scratch_need(r->line.len);
+    size_t need = rr_json_need(r->line.len);
 
     if (!rr_keep_open(&r->keep, r->keep.arena, r->line.len)) {
         r->decoded = RR_DECODED_NO_MEMORY;
