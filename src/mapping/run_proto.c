@@ -1,0 +1,277 @@
+/* The trie over protobuf bytes. Merging is that of the wire: what comes later is written over what was captured. */
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "program.h"
+
+typedef struct walk {
+    rr_run *run;
+    const rr_mapping *mapping;
+} walk;
+
+static bool walk_message(const walk *w, const rr_node *node, rr_slot *slots, rr_slice bytes);
+
+/* ---- oneofs ---- */
+
+static void clear_below(const rr_node *node, rr_slot *slots);
+
+static void clear(const rr_edge *edge, rr_slot *slots)
+{
+    if (edge->slot != RR_SLOT_NONE) {
+        slots[edge->slot].kind = RR_SLOT_EMPTY;
+    }
+    if (edge->to != NULL) {
+        clear_below(edge->to, slots);
+    }
+}
+
+static void clear_below(const rr_node *node, rr_slot *slots)
+{
+    for (const rr_edge *edge = node->first; edge != NULL; edge = edge->next) {
+        clear(edge, slots);
+    }
+}
+
+static void clear_others(const rr_node *node, const rr_edge *now, rr_slot *slots)
+{
+    for (const rr_edge *edge = node->first; edge != NULL; edge = edge->next) {
+        if (edge->oneof == now->oneof && edge != now) {
+            clear(edge, slots);
+        }
+    }
+}
+
+/* ---- scalars ---- */
+
+static rr_slot of_int(int64_t number)
+{
+    return (rr_slot){.kind = RR_SLOT_INT, .i = number};
+}
+
+static rr_slot of_uint(uint64_t number)
+{
+    return (rr_slot){.kind = RR_SLOT_UINT, .u = number};
+}
+
+static rr_slot of_real(double number)
+{
+    return (rr_slot){.kind = RR_SLOT_REAL, .real = number};
+}
+
+static rr_slot read_scalar(rr_schema_type type, const rr_proto_field *field)
+{
+    switch (type) {
+    case RR_SCHEMA_INT32:
+    case RR_SCHEMA_ENUM:
+    case RR_SCHEMA_SFIXED32: return of_int(rr_proto_int32(field->value));
+    case RR_SCHEMA_INT64:
+    case RR_SCHEMA_SFIXED64: return of_int(rr_proto_int64(field->value));
+    case RR_SCHEMA_SINT32: return of_int(rr_proto_sint32(field->value));
+    case RR_SCHEMA_SINT64: return of_int(rr_proto_sint64(field->value));
+    case RR_SCHEMA_UINT32:
+    case RR_SCHEMA_FIXED32: return of_uint(rr_proto_uint32(field->value));
+    case RR_SCHEMA_UINT64:
+    case RR_SCHEMA_FIXED64: return of_uint(field->value);
+    case RR_SCHEMA_BOOL: return (rr_slot){.kind = RR_SLOT_BOOL, .i = rr_proto_bool(field->value)};
+    case RR_SCHEMA_FLOAT: return of_real((double)rr_proto_float(field->value));
+    case RR_SCHEMA_DOUBLE: return of_real(rr_proto_double(field->value));
+    default: return (rr_slot){.kind = RR_SLOT_TEXT, .text = field->bytes};
+    }
+}
+
+/* A value that is nowhere on the wire though its entry is. */
+static rr_slot zero_of(rr_schema_type type)
+{
+    const rr_proto_field none = {.bytes = {"", 0}};
+
+    return read_scalar(type, &none);
+}
+
+/* Of a closed enum what it does not name is an unknown field. */
+static bool is_named(const rr_edge *edge, const rr_slot *value)
+{
+    return edge->closed == NULL || rr_schema_value_numbered(edge->closed, (int32_t)value->i) != NULL;
+}
+
+/* ---- maps: an entry is a message of a key and a value ---- */
+
+static bool same_key(const rr_edge *edge, const rr_slot *key)
+{
+    return key->kind == RR_SLOT_TEXT ? rr_slice_equal(edge->name, key->text) : edge->bits == key->u;
+}
+
+/* The last key of the entry counts. */
+static bool read_key(const walk *w, const rr_edge *map, rr_slice entry, rr_slot *key)
+{
+    rr_proto_reader in = rr_proto_over(entry);
+    rr_proto_field field;
+
+    *key = zero_of(map->key);
+    while (rr_proto_next(&in, &field)) {
+        if (field.number == 1 && field.wire == rr_schema_wire(map->key)) {
+            *key = read_scalar(map->key, &field);
+        }
+    }
+    if (key->kind == RR_SLOT_BOOL) {
+        key->u = key->i != 0;
+    }
+    return in.why == NULL || rr_run_stop(w->run, RR_MAPPING_MALFORMED, in.why);
+}
+
+/* *known false: the value is one that a closed enum does not name, so the whole entry is an unknown field. */
+static bool read_entry_value(const walk *w, const rr_edge *edge, rr_slice entry, rr_slot *value, bool *known)
+{
+    rr_proto_reader in = rr_proto_over(entry);
+    rr_proto_field field;
+
+    *value = zero_of(edge->type);
+    *known = true;
+    while (rr_proto_next(&in, &field)) {
+        if (field.number == 2 && field.wire == rr_schema_wire(edge->type)) {
+            *value = read_scalar(edge->type, &field);
+        }
+    }
+    *known = is_named(edge, value);
+    return in.why == NULL || rr_run_stop(w->run, RR_MAPPING_MALFORMED, in.why);
+}
+
+/* A later entry replaces the one before; only within one entry does a message merge. */
+static bool enter_entry(const walk *w, const rr_edge *edge, rr_slot *slots, rr_slice entry)
+{
+    rr_proto_reader in = rr_proto_over(entry);
+    rr_proto_field field;
+
+    clear_below(edge->to, slots);
+    slots[edge->slot].kind = RR_SLOT_THERE;
+    while (rr_proto_next(&in, &field)) {
+        if (field.number == 2 && field.wire == RR_PROTO_BYTES &&
+            !walk_message(w, edge->to, slots, field.bytes)) {
+            return false;
+        }
+    }
+    return in.why == NULL || rr_run_stop(w->run, RR_MAPPING_MALFORMED, in.why);
+}
+
+static bool take_pair(const walk *w, const rr_edge *map, rr_slot *slots, rr_slice key, rr_slice entry)
+{
+    rr_pairs *pairs = rr_run_pairs(w->run, &slots[map->slot]);
+    rr_slot value;
+    bool known;
+    size_t at = 0;
+
+    if (pairs == NULL || !read_entry_value(w, map, entry, &value, &known)) {
+        return false;
+    }
+    while (at < pairs->count && !rr_slice_equal(pairs->items[at].key, key)) {
+        at++;
+    }
+    if (!known) {
+        return true;
+    }
+    if (at == RR_LIMIT_MEASURES) {
+        pairs->too_many = true;
+        return true;
+    }
+    pairs->items[at] = (rr_pair){key, value};
+    pairs->count = at == pairs->count ? at + 1 : pairs->count;
+    return true;
+}
+
+static bool take_entry(const walk *w, const rr_edge *map, rr_slot *slots, rr_slice entry)
+{
+    rr_slot key, value;
+    bool known;
+
+    if (!read_key(w, map, entry, &key)) {
+        return false;
+    }
+    if (map->slot != RR_SLOT_NONE && !take_pair(w, map, slots, key.text, entry)) {
+        return false;
+    }
+    for (const rr_edge *edge = map->to == NULL ? NULL : map->to->first; edge != NULL; edge = edge->next) {
+        if (!same_key(edge, &key)) {
+            continue;
+        }
+        if (edge->act == RR_ACT_DESCEND) {
+            return enter_entry(w, edge, slots, entry);
+        }
+        if (!read_entry_value(w, edge, entry, &value, &known)) {
+            return false;
+        }
+        if (known) {
+            slots[edge->slot] = value;
+        }
+        return true;
+    }
+    return true;
+}
+
+/* ---- messages ---- */
+
+static bool take_item(const walk *w, rr_slot *list, rr_slice bytes)
+{
+    rr_slot *slots = rr_run_item(w->run, list);
+
+    return slots != NULL && walk_message(w, w->mapping->item, slots, bytes);
+}
+
+static const rr_edge *find(const rr_node *node, uint32_t number)
+{
+    const rr_edge *edge = node->first;
+
+    if (number < RR_NODE_SMALL) {
+        return node->small[number];
+    }
+    while (edge != NULL && edge->number != number) {
+        edge = edge->next;
+    }
+    return edge;
+}
+
+static bool take_field(const walk *w, const rr_node *node, const rr_edge *edge, rr_slot *slots,
+                       const rr_proto_field *field)
+{
+    rr_slot value = {.kind = RR_SLOT_EMPTY};
+
+    if (edge->act == RR_ACT_CAPTURE || edge->closed != NULL) {
+        value = read_scalar(edge->type, field);
+        if (!is_named(edge, &value)) {
+            return true;
+        }
+    }
+    if (edge->act == RR_ACT_CAPTURE) {
+        slots[edge->slot] = value;
+    }
+    if (edge->oneof != NULL) {
+        clear_others(node, edge, slots);
+    }
+    switch (edge->act) {
+    case RR_ACT_DESCEND:
+        slots[edge->slot].kind = RR_SLOT_THERE;
+        return walk_message(w, edge->to, slots, field->bytes);
+    case RR_ACT_MAP: return take_entry(w, edge, slots, field->bytes);
+    case RR_ACT_ITEMS: return take_item(w, &slots[edge->slot], field->bytes);
+    default: return true;
+    }
+}
+
+/* As deep as the paths are. */
+static bool walk_message(const walk *w, const rr_node *node, rr_slot *slots, rr_slice bytes)
+{
+    rr_proto_reader in = rr_proto_over(bytes);
+    rr_proto_field field;
+
+    while (rr_proto_next(&in, &field)) {
+        const rr_edge *edge = find(node, field.number);
+
+        if (edge != NULL && edge->wire == field.wire && !take_field(w, node, edge, slots, &field)) {
+            return false;
+        }
+    }
+    return in.why == NULL || rr_run_stop(w->run, RR_MAPPING_MALFORMED, in.why);
+}
+
+bool rr_run_proto(rr_run *run)
+{
+    const walk w = {run, run->mapping};
+
+    return walk_message(&w, run->mapping->whole, run->whole, run->body);
+}
