@@ -210,6 +210,7 @@ static bool numbered(position *p, uint32_t number, bool implicit, rr_ref *ref)
 static bool capture_time(position *p, rr_ref *ref)
 {
     bool is_time = p->at.message->known == RR_SCHEMA_KNOWN_TIMESTAMP;
+    size_t len = p->len;
 
     if (!numbered(p, 2, true, ref)) {
         return false;
@@ -218,6 +219,8 @@ static bool capture_time(position *p, rr_ref *ref)
     if (!numbered(p, 1, true, ref)) {
         return false;
     }
+    p->len = len;
+    say(p, is_time ? ":Timestamp" : ":Duration");
     ref->type = is_time ? RR_TYPE_TIMESTAMP : RR_TYPE_DURATION;
     return true;
 }

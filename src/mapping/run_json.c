@@ -26,7 +26,6 @@ typedef struct walk {
     level levels[DEPTH_MAX];
     size_t depth;   /* levels open */
     size_t skipped; /* objects and lists open that nobody asks for */
-    bool began;
 } walk;
 
 static int stop(walk *w, rr_slice name, const char *what)
@@ -103,7 +102,6 @@ static int on_scalar(walk *w, rr_slot value)
         return 1;
     }
     if (at == NULL) {
-        w->began = true;
         if (value.kind == RR_SLOT_NULL && w->run->mapping->spec->skip_empty) {
             rr_run_stop(w->run, RR_MAPPING_SKIPPED, "");
             return 0;
@@ -179,7 +177,6 @@ static int on_open(walk *w, bool is_object)
         return skip(w);
     }
     if (at == NULL) {
-        w->began = true;
         return is_object ? enter(w, (level){LEVEL_OBJECT, w->run->mapping->whole, w->run->whole})
                          : stop(w, (rr_slice){NULL, 0},
                                 "the message is a JSON list; a mapping begins at an object");
@@ -284,7 +281,7 @@ static const yajl_callbacks callbacks = {
     .yajl_end_array = yajl_on_end,
 };
 
-static void say_yajl(walk *w)
+static void say_yajl(walk *w, size_t at)
 {
     rr_slice body = w->run->body;
     unsigned char *text = yajl_get_error(w->yajl, 0, (const unsigned char *)body.data, body.len);
@@ -293,7 +290,7 @@ static void say_yajl(walk *w)
 
     line.len = end == NULL ? line.len : (size_t)(end - line.data);
     rr_text_put(w->run->why, "not JSON (byte ");
-    rr_text_u64(w->run->why, yajl_get_bytes_consumed(w->yajl));
+    rr_text_u64(w->run->why, at);
     rr_text_put(w->run->why, "): ");
     rr_text_slice(w->run->why, line);
     rr_run_stop(w->run, RR_MAPPING_MALFORMED, "");
@@ -304,22 +301,39 @@ static void parse(walk *w, rr_json_memory *memory)
     yajl_alloc_funcs functions = rr_json_memory_funcs(memory);
     rr_slice body = w->run->body;
     yajl_status status;
+    size_t at;
 
     w->yajl = yajl_alloc(&callbacks, &functions, w);
     status = yajl_parse(w->yajl, (const unsigned char *)body.data, body.len);
+    at = yajl_get_bytes_consumed(w->yajl);
     if (status == yajl_status_ok) {
         status = yajl_complete_parse(w->yajl);
     }
     if (status == yajl_status_error && w->run->outcome == RR_MAPPING_RECORDS) {
-        say_yajl(w);
+        say_yajl(w, at);
     }
     yajl_free(w->yajl);
+}
+
+static bool is_blank(rr_slice text)
+{
+    for (size_t at = 0; at < text.len; at++) {
+        if (memchr(" \t\r\n", text.data[at], 4) == NULL) {
+            return false;
+        }
+    }
+    return true;
 }
 
 static bool check_bytes(rr_run *run)
 {
     size_t column;
     const char *fault = rr_json_fault(run->body, &column);
+
+    if (is_blank(run->body)) {
+        return rr_run_stop(run, RR_MAPPING_MALFORMED,
+                           "the message is empty; `skip: {empty: true}` passes over such");
+    }
 
     if (fault == NULL) {
         return true;
@@ -338,7 +352,6 @@ bool rr_run_json(rr_run *run)
 
     w.run = run;
     w.depth = w.skipped = 0;
-    w.began = false;
     if (!check_bytes(run)) {
         return false;
     }
@@ -348,9 +361,5 @@ bool rr_run_json(rr_run *run)
     }
     memory.end = memory.at + need;
     parse(&w, &memory);
-    if (run->outcome == RR_MAPPING_RECORDS && !w.began) {
-        return rr_run_stop(run, RR_MAPPING_MALFORMED,
-                           "the message is empty; `skip: {empty: true}` passes over such");
-    }
     return run->outcome == RR_MAPPING_RECORDS;
 }
