@@ -24,15 +24,17 @@ static void check_field(rr_slice message, const char *before, const char *after,
     RR_MUST(!rr_proto_next(&alone, &again) && alone.why == NULL);
 }
 
+__extension__ typedef unsigned __int128 wide;
+
 /* Numbers by the plainest rule there is. */
 static bool plain_varint(const char **at, const char *end, uint64_t *value)
 {
-    unsigned __int128 number = 0;
+    wide number = 0;
 
     for (unsigned k = 0; k < 10 && *at != end; k++) {
         uint8_t byte = (uint8_t) * (*at)++;
 
-        number |= (unsigned __int128)(byte & 0x7f) << 7 * k;
+        number |= (wide)(byte & 0x7f) << 7 * k;
         if (byte < 0x80) {
             *value = (uint64_t)number;
             return number <= UINT64_MAX;

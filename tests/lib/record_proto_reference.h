@@ -8,7 +8,9 @@
 /* As rr_record_from_proto, but that
  * - a group makes a message malformed; there it is skipped, as any unknown field
  * - what a tag, a length or a varint has beyond 32 or 64 bits is dropped; there it makes the message malformed
- * - where a message inside the record comes twice, a number that is 0 in the second leaves the first; there the last counts
+ * - a field number of 0 is read where its tag is longer than it need be; there it never is
+ * - a version or window that comes twice loses what the second does not say, or makes the message malformed; there the
+ *   two are merged, as protobuf has it
  * - very many tiny fields are TOO_LARGE; there only bytes and measures are counted. */
 rr_decoded record_from_proto_reference(rr_slice payload, bool in_file, rr_arena *arena, rr_record *record,
                                        int64_t *clock_us, rr_text *why);

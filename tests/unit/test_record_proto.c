@@ -167,6 +167,18 @@ static void strings_keep_their_length_and_are_utf8(void **state)
     MALFORMED("\x0a\x03"
               "a\0b",
               "field 'business_key' holds a NUL");
+    MALFORMED("\x0a\x09"
+              "abcdefgh\0",
+              "field 'business_key' holds a NUL");
+    MALFORMED("\x0a\x11"
+              "abc\0efghijklmnopq",
+              "field 'business_key' holds a NUL");
+    MALFORMED("\x0a\x11"
+              "abcdefghijk\xffmnopq",
+              "field 'business_key' is not UTF-8");
+    assert_int_equal(decode(RR_SLICE("\x0a\x0c"
+                                     "abcdefgh\xc3\xa9\x01\x7f")),
+                     RR_DECODED_RECORD);
     MALFORMED("\x0a\x02\xff\xfe", "field 'business_key' is not UTF-8");
     MALFORMED("\x1a\x03\xed\xa0\x80", "field 'metric_version' is not UTF-8");
     MALFORMED("\x62\x02\xc0\x80", "field 'delta_id' is not UTF-8");
@@ -206,6 +218,8 @@ static void the_clock_is_for_files(void **state)
     assert_int_equal(decode_in(RR_SLICE("\xb8\x01\x05\x0a\x01k"), true), RR_DECODED_MALFORMED);
     assert_why("stands beside other fields");
     assert_int_equal(decode_in(RR_SLICE("\xb8\x01\x05\xfa\x07\x01x"), true), RR_DECODED_MALFORMED);
+    assert_int_equal(decode_in(RR_SLICE("\xb8\x01\x05\x22\x00"), true), RR_DECODED_MALFORMED);
+    assert_int_equal(decode_in(RR_SLICE("\xb8\x01\x05\x0a\x00\x48\x00"), true), RR_DECODED_CLOCK);
 }
 
 static void what_is_no_message(void **state)
@@ -252,6 +266,7 @@ static void what_comes_twice(void **state)
                      RR_DECODED_RECORD);
     assert_int_equal(record.measure_count, 1);
     assert_true(record.measures[0].kind == RR_NUMBER_TEXT && record.measures[0].integer == 0);
+    assert_slice(record.measures[0].text, RR_SLICE("7"));
     assert_int_equal(decode(RR_SLICE("\x2a\x09\x1a\x02"
                                      "\xff\xff"
                                      "\x10\x03\x0a\x01"
