@@ -241,6 +241,64 @@ static void what_is_no_message(void **state)
     MALFORMED("{\"business_key\":\"k\"}", "is it JSON");
 }
 
+/* One field with each wire type, inside a message of the record (0: the record itself). Only its own is read. */
+static void only_its_own_type(unsigned inside, unsigned number, unsigned wire)
+{
+    static const rr_slice contents[] = {{"\0", 1}, {"\0\0\0\0\0\0\0\0", 8}, {"\0", 1}, {NULL, 0},
+                                        {NULL, 0}, {"\0\0\0\0", 4}};
+
+    for (unsigned other = 0; other <= 5; other += other == 2 ? 3 : 1) {
+        char field[16], message[32];
+        size_t len = 0, in = 0;
+
+        if (number > 15) {
+            field[len++] = (char)((number << 3 & 0x7f) | other | 0x80);
+            field[len++] = (char)(number >> 4);
+        } else {
+            field[len++] = (char)(number << 3 | other);
+        }
+        memcpy(field + len, contents[other].data, contents[other].len);
+        len += contents[other].len;
+        if (inside > 15) {
+            message[in++] = (char)((inside << 3 & 0x7f) | 0x82);
+            message[in++] = (char)(inside >> 4);
+        } else if (inside != 0) {
+            message[in++] = (char)(inside << 3 | 2);
+        }
+        if (inside != 0) {
+            message[in++] = (char)len;
+        }
+        memcpy(message + in, field, len);
+        if ((decode_in((rr_slice){message, in + len}, true) == RR_DECODED_MALFORMED) != (other != wire)) {
+            fail_msg("field %u inside %u with wire type %u", number, inside, other);
+        }
+        if (other != wire) {
+            assert_why("not a protobuf message of type rr.v1.Result, or cut off (a field is of another type");
+        }
+    }
+}
+
+static void a_field_of_another_type_is_no_message(void **state)
+{
+    static const unsigned result[] = {2, 2, 2, 2, 2, 0, 2, 1, 0, 0, 2, 2, 2, 0, 2, 0, 2, 2, 0, 0, 2, 0, 0};
+    static const unsigned measure[] = {2, 0, 2, 1}, versions[] = {4, 11, 17};
+
+    (void)state;
+    for (unsigned k = 0; k < sizeof result / sizeof result[0]; k++) {
+        only_its_own_type(0, k + 1, result[k]);
+    }
+    for (unsigned k = 0; k < 4; k++) {
+        only_its_own_type(5, k + 1, measure[k]);
+    }
+    for (unsigned number = 1; number <= 2; number++) {
+        only_its_own_type(2, number, 0);
+        only_its_own_type(18, number, 2);
+        for (unsigned k = 0; k < 3; k++) {
+            only_its_own_type(versions[k], number, 0);
+        }
+    }
+}
+
 /* As anybody who joins two messages byte by byte, and as unknown fields of any form, expects it. */
 static void what_comes_twice(void **state)
 {
@@ -567,6 +625,7 @@ int main(void)
         cmocka_unit_test(enums_are_those_of_the_file),
         cmocka_unit_test(the_clock_is_for_files),
         cmocka_unit_test(what_is_no_message),
+        cmocka_unit_test(a_field_of_another_type_is_no_message),
         cmocka_unit_test(what_comes_twice),
         cmocka_unit_test(unknown_fields_of_any_form_are_skipped),
         cmocka_unit_test(sizes_up_to_the_limits),
