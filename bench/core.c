@@ -9,6 +9,7 @@
 #include "options.h"
 #include "record_json.h"
 #include "record_proto.h"
+#include "record_proto_reference.h"
 #include "store_memory.h"
 #include "workload.h"
 
@@ -114,6 +115,19 @@ static void pass_proto(void)
         rr_record record;
 
         decode(b.protos[k], &record, &b.scratch);
+        b.sink += record.version.number;
+    }
+}
+
+/* The same by protobuf-c. */
+static void pass_proto_reference(void)
+{
+    for (size_t k = 0; k < RECORDS; k++) {
+        rr_record record;
+
+        must(record_from_proto_reference(b.protos[k], false, &b.scratch, &record, NULL, NULL) ==
+                 RR_DECODED_RECORD,
+             "decode");
         b.sink += record.version.number;
     }
 }
@@ -294,6 +308,7 @@ int main(void)
     printf("core name=sizes proto_bytes=%zu json_bytes=%zu value_bytes=%zu facts_bytes=%zu\n",
            b.protos[0].len, b.jsons[0].len, b.values[0].len, b.facts[0].len);
     time_pass("decode_proto", pass_proto);
+    time_pass("decode_proto_by_protobuf_c", pass_proto_reference);
     time_pass("decode_json", pass_json);
     time_pass("admit", pass_admit);
     time_pass("key", pass_key);

@@ -77,23 +77,26 @@ static inline bool rr_proto_varint(const char **at, const char *end, uint64_t *v
  * length longer than 5 bytes. */
 static inline bool rr_proto_next(rr_proto_reader *in, rr_proto_field *field)
 {
-    const char *at = in->at;
-    uint64_t value;
-    uint8_t tag;
+    const char *at = in->at, *end = in->end;
+    uint32_t tag;
 
-    if (at == in->end) {
+    if (at == end) {
         return false;
     }
+    /* Tags of one or two bytes, before a varint or before bytes of less than 128, are nearly all of a message. */
     tag = (uint8_t)*at++;
-    /* Fields 1 to 15 with a varint, and with bytes of less than 128, are nearly all of a message. */
-    if (tag >= 8 && tag < 0x80 && at != in->end) {
-        value = (uint8_t)*at;
-        if ((tag & 7) == RR_PROTO_BYTES && value < 0x80 && value < (uint64_t)(in->end - at)) {
+    if (tag >= 0x80 && at != end) {
+        tag = (tag & 0x7f) | (uint32_t)(uint8_t)*at++ << 7;
+    }
+    if (tag >= 8 && tag < 0x80 << 7 && at != end) {
+        uint64_t value = (uint8_t)*at;
+
+        if ((tag & 7) == RR_PROTO_BYTES && value < 0x80 && value < (uint64_t)(end - at)) {
             *field = (rr_proto_field){tag >> 3, RR_PROTO_BYTES, 0, {at + 1, (size_t)value}};
             in->at = at + 1 + value;
             return true;
         }
-        if ((tag & 7) == RR_PROTO_VARINT && rr_proto_varint(&at, in->end, &value)) {
+        if ((tag & 7) == RR_PROTO_VARINT && rr_proto_varint(&at, end, &value)) {
             *field = (rr_proto_field){tag >> 3, RR_PROTO_VARINT, value, {"", 0}};
             in->at = at;
             return true;

@@ -120,7 +120,7 @@ typedef struct rr_schema {
 
 /* Reads a descriptor set.
  *
- * arena    takes everything; the bytes may go afterwards. Give it a cap: a hostile set can take some 100 times its bytes
+ * arena    takes everything; the bytes may go afterwards. Give it a cap: a hostile set takes up to some 30 times its bytes
  * error    CONFIG with a sentence that ends with what to do, without the file's path: the caller puts it before.
  *          MEMORY: the arena is exhausted
  *

@@ -167,6 +167,18 @@ static void strings_keep_their_length_and_are_utf8(void **state)
     MALFORMED("\x0a\x03"
               "a\0b",
               "field 'business_key' holds a NUL");
+    MALFORMED("\x0a\x09"
+              "abcdefgh\0",
+              "field 'business_key' holds a NUL");
+    MALFORMED("\x0a\x11"
+              "abc\0efghijklmnopq",
+              "field 'business_key' holds a NUL");
+    MALFORMED("\x0a\x11"
+              "abcdefghijk\xffmnopq",
+              "field 'business_key' is not UTF-8");
+    assert_int_equal(decode(RR_SLICE("\x0a\x0c"
+                                     "abcdefgh\xc3\xa9\x01\x7f")),
+                     RR_DECODED_RECORD);
     MALFORMED("\x0a\x02\xff\xfe", "field 'business_key' is not UTF-8");
     MALFORMED("\x1a\x03\xed\xa0\x80", "field 'metric_version' is not UTF-8");
     MALFORMED("\x62\x02\xc0\x80", "field 'delta_id' is not UTF-8");
@@ -206,6 +218,8 @@ static void the_clock_is_for_files(void **state)
     assert_int_equal(decode_in(RR_SLICE("\xb8\x01\x05\x0a\x01k"), true), RR_DECODED_MALFORMED);
     assert_why("stands beside other fields");
     assert_int_equal(decode_in(RR_SLICE("\xb8\x01\x05\xfa\x07\x01x"), true), RR_DECODED_MALFORMED);
+    assert_int_equal(decode_in(RR_SLICE("\xb8\x01\x05\x22\x00"), true), RR_DECODED_MALFORMED);
+    assert_int_equal(decode_in(RR_SLICE("\xb8\x01\x05\x0a\x00\x48\x00"), true), RR_DECODED_CLOCK);
 }
 
 static void what_is_no_message(void **state)
@@ -219,11 +233,138 @@ static void what_is_no_message(void **state)
     MALFORMED("\x08\x01", "not a protobuf message");          /* business_key as a number */
     MALFORMED("\x12\x01\x08", "not a protobuf message");      /* cut off inside a window */
     MALFORMED("\x12\x03\x0a\x01k", "not a protobuf message"); /* a string as the window's start */
-    MALFORMED("\xfb\x07\xfc\x07", "not a protobuf message");  /* a group */
-    MALFORMED("\x00\x01", "not a protobuf message");          /* field number 0 */
-    MALFORMED("\x0e\x01", "not a protobuf message");          /* wire type 6 */
+    MALFORMED("\xfb\x07", "a group has no end");
+    MALFORMED("\x0b\x0c", "a field is of another type"); /* business_key as a group */
+    MALFORMED("\x00\x01", "not a protobuf message");     /* field number 0 */
+    MALFORMED("\x0e\x01", "not a protobuf message");     /* wire type 6 */
     MALFORMED("\xff\xff\xff\xff\xff\xff", "not a protobuf message");
     MALFORMED("{\"business_key\":\"k\"}", "is it JSON");
+}
+
+/* One field with each wire type, inside a message of the record (0: the record itself). Only its own is read. */
+static void only_its_own_type(unsigned inside, unsigned number, unsigned wire)
+{
+    static const rr_slice contents[] = {{"\0", 1}, {"\0\0\0\0\0\0\0\0", 8}, {"\0", 1}, {NULL, 0},
+                                        {NULL, 0}, {"\0\0\0\0", 4}};
+
+    for (unsigned other = 0; other <= 5; other += other == 2 ? 3 : 1) {
+        char field[16], message[32];
+        size_t len = 0, in = 0;
+
+        if (number > 15) {
+            field[len++] = (char)((number << 3 & 0x7f) | other | 0x80);
+            field[len++] = (char)(number >> 4);
+        } else {
+            field[len++] = (char)(number << 3 | other);
+        }
+        memcpy(field + len, contents[other].data, contents[other].len);
+        len += contents[other].len;
+        if (inside > 15) {
+            message[in++] = (char)((inside << 3 & 0x7f) | 0x82);
+            message[in++] = (char)(inside >> 4);
+        } else if (inside != 0) {
+            message[in++] = (char)(inside << 3 | 2);
+        }
+        if (inside != 0) {
+            message[in++] = (char)len;
+        }
+        memcpy(message + in, field, len);
+        if ((decode_in((rr_slice){message, in + len}, true) == RR_DECODED_MALFORMED) != (other != wire)) {
+            fail_msg("field %u inside %u with wire type %u", number, inside, other);
+        }
+        if (other != wire) {
+            assert_why("not a protobuf message of type rr.v1.Result, or cut off (a field is of another type");
+        }
+    }
+}
+
+static void a_field_of_another_type_is_no_message(void **state)
+{
+    static const unsigned result[] = {2, 2, 2, 2, 2, 0, 2, 1, 0, 0, 2, 2, 2, 0, 2, 0, 2, 2, 0, 0, 2, 0, 0};
+    static const unsigned measure[] = {2, 0, 2, 1}, versions[] = {4, 11, 17};
+
+    (void)state;
+    for (unsigned k = 0; k < sizeof result / sizeof result[0]; k++) {
+        only_its_own_type(0, k + 1, result[k]);
+    }
+    for (unsigned k = 0; k < 4; k++) {
+        only_its_own_type(5, k + 1, measure[k]);
+    }
+    for (unsigned number = 1; number <= 2; number++) {
+        only_its_own_type(2, number, 0);
+        only_its_own_type(18, number, 2);
+        for (unsigned k = 0; k < 3; k++) {
+            only_its_own_type(versions[k], number, 0);
+        }
+    }
+}
+
+/* As anybody who joins two messages byte by byte, and as unknown fields of any form, expects it. */
+static void what_comes_twice(void **state)
+{
+    (void)state;
+    assert_int_equal(decode(RR_SLICE("\x0a\x01j\x0a\x01k")), RR_DECODED_RECORD);
+    assert_slice(record.business_key, RR_SLICE("k"));
+    assert_int_equal(decode(RR_SLICE("\x0a\x01j\x0a\x00")), RR_DECODED_RECORD);
+    assert_int_equal(record.business_key.len, 0);
+    /* a message inside: what the second does not say is the first's, and 0 is said */
+    assert_int_equal(decode(RR_SLICE("\x12\x02\x08\x05\x12\x02\x10\x07")), RR_DECODED_RECORD);
+    assert_true(!record.window_incomplete && record.window.start == 5 && record.window.end == 7);
+    assert_int_equal(decode(RR_SLICE("\x22\x04\x08\x02\x10\x03\x22\x02\x10\x04")), RR_DECODED_RECORD);
+    assert_true(record.version.epoch == 2 && record.version.number == 4);
+    assert_int_equal(decode(RR_SLICE("\x22\x04\x08\x02\x10\x03\x22\x02\x08\x00")), RR_DECODED_RECORD);
+    assert_true(record.version.epoch == 0 && record.version.number == 3);
+    assert_int_equal(decode(RR_SLICE("\x92\x01\x04\x0a\x02\x10\x01\x92\x01\x04\x12\x02\x10\x02")),
+                     RR_DECODED_RECORD);
+    assert_true(record.has_includes && record.includes_base.number == 1 &&
+                record.includes_version.number == 2);
+    /* a later member of a oneof clears the others */
+    assert_int_equal(decode(RR_SLICE("\x30\x02\x3a\x01"
+                                     "7")),
+                     RR_DECODED_RECORD);
+    assert_int_equal(record.measure_count, 1);
+    assert_true(record.measures[0].kind == RR_NUMBER_TEXT && record.measures[0].integer == 0);
+    assert_slice(record.measures[0].text, RR_SLICE("7"));
+    assert_int_equal(decode(RR_SLICE("\x2a\x09\x1a\x02"
+                                     "\xff\xff"
+                                     "\x10\x03\x0a\x01"
+                                     "a")),
+                     RR_DECODED_RECORD);
+    assert_true(record.measures[0].kind == RR_NUMBER_INT64 && record.measures[0].integer == -2);
+    assert_slice(record.measures[0].name, RR_SLICE("a"));
+    assert_int_equal(record.measures[0].text.len, 0);
+}
+
+static void unknown_fields_of_any_form_are_skipped(void **state)
+{
+    (void)state;
+    assert_int_equal(decode(RR_SLICE("\xc0\x01\x05\xc1\x01"
+                                     "12345678"
+                                     "\xc2\x01\x01x\xc3\x01\x08\x01\x13\x14\xc4\x01\xc5\x01"
+                                     "1234"
+                                     "\x0a\x01k"
+                                     "\x12\x03\x18\x01\x08\x80\x01")),
+                     RR_DECODED_MALFORMED); /* the window is cut off */
+    assert_int_equal(decode(RR_SLICE("\xc0\x01\x05\xc1\x01"
+                                     "12345678"
+                                     "\xc2\x01\x01x\xc3\x01\x08\x01\x13\x14\xc4\x01\xc5\x01"
+                                     "1234"
+                                     "\x0a\x01k"
+                                     "\x12\x05\x18\x01\x08\x80\x01\x22\x04\x1a\x00\x10\x01"
+                                     "\x2a\x03\x2b\x2c\x2a\x00")),
+                     RR_DECODED_MALFORMED); /* lengths that lie */
+    assert_int_equal(decode(RR_SLICE("\xc0\x01\x05\xc1\x01"
+                                     "12345678"
+                                     "\xc2\x01\x01x\xc3\x01\x08\x01\x13\x14\xc4\x01\xc5\x01"
+                                     "1234"
+                                     "\x0a\x01k"
+                                     "\x12\x05\x18\x01\x08\x80\x01\x22\x04\x1a\x00\x10\x01"
+                                     "\x2a\x02\x2b\x2c")),
+                     RR_DECODED_RECORD);
+    assert_slice(record.business_key, RR_SLICE("k"));
+    assert_int_equal(record.window.start, 128);
+    assert_int_equal(record.version.number, 1);
+    assert_int_equal(record.measure_count, 1);
 }
 
 static void sizes_up_to_the_limits(void **state)
@@ -484,6 +625,9 @@ int main(void)
         cmocka_unit_test(enums_are_those_of_the_file),
         cmocka_unit_test(the_clock_is_for_files),
         cmocka_unit_test(what_is_no_message),
+        cmocka_unit_test(a_field_of_another_type_is_no_message),
+        cmocka_unit_test(what_comes_twice),
+        cmocka_unit_test(unknown_fields_of_any_form_are_skipped),
         cmocka_unit_test(sizes_up_to_the_limits),
         cmocka_unit_test(scratch_is_given_back),
         cmocka_unit_test(damaged_messages),
