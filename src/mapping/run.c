@@ -250,23 +250,24 @@ static bool applies(const rr_run *run, const rr_emit *emit)
     return emit->when_count != 0 || rr_run_there(run->whole, emit->there);
 }
 
-static bool put_half(output *o, const rr_emit *emit)
+static bool put_missing(output *o, const rr_emit *emit)
 {
-    rr_mapped *to;
+    rr_mapped *to = &o->result->records[o->result->count++];
     rr_text why = {.len = 0};
 
-    if (!applies(o->run, emit)) {
-        return true;
-    }
-    if (rr_run_there(o->run->whole, emit->there)) {
-        return put_record(o, emit, NULL);
-    }
-    to = &o->result->records[o->result->count++];
     to->kind = RR_MAPPED_MALFORMED;
     rr_text_put(&why, "`each` takes '");
     rr_text_slice(&why, emit->at);
     rr_text_put(&why, "' of this message, and it is not there");
     return say_why(o, to, &why);
+}
+
+static bool put_half(output *o, const rr_emit *emit)
+{
+    if (!applies(o->run, emit)) {
+        return true;
+    }
+    return rr_run_there(o->run->whole, emit->there) ? put_record(o, emit, NULL) : put_missing(o, emit);
 }
 
 static const rr_items *items_of(const rr_run *run)

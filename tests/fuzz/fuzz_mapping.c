@@ -143,8 +143,8 @@ static const char *const decodes[] = {
     "{json: {}, skip: {s: skip, empty: true}, record: {" RECORD
     ", measures: {d: d, i: {path: i, scale: -3}}}}",
     "{json: {}, each: r, record: {" RECORD ", measures: {map: c}}}",
-    "{json: {framing: confluent}, each: [{at: m, when: {b: true}}, {at: om, op: RETRACT}],"
-    " record: {window: {start: s, length: {path: d, unit: s}}, value: {path: i, values: {\"1\": 2}}}}",
+    ("{json: {framing: confluent}, each: [{at: m, when: {b: true}}, {at: om, op: RETRACT}],"
+     " record: {window: {start: s, length: {path: d, unit: s}}, value: {path: i, values: {\"1\": 2}}}}"),
 };
 
 enum { MAPPINGS = sizeof decodes / sizeof *decodes };
