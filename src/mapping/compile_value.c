@@ -306,6 +306,32 @@ static bool find_source(rr_compiler *c, const rr_base *top, const rr_base *here,
     }
 }
 
+static rr_quick quick_of(rr_target target, const rr_part *part)
+{
+    const rr_mapping_part *said = part->said;
+    bool plain = said->from == RR_FROM_PATH && said->add == 0 && said->scale == 0 && said->inclusive_us == 0;
+    bool integer = is_integer(part->ref.type) || part->ref.type == RR_TYPE_ENUM;
+
+    if (!plain || part->ref.type == RR_TYPE_TIMESTAMP || part->ref.type == RR_TYPE_DURATION) {
+        return RR_QUICK_NOT;
+    }
+    if (said->has_values) {
+        return integer && rr_target_kind_of(target) == RR_TAKES_WORD ? RR_QUICK_CHOICE : RR_QUICK_NOT;
+    }
+    if (said->absent_zero) {
+        return RR_QUICK_NOT;
+    }
+    switch (rr_target_kind_of(target)) {
+    case RR_TAKES_KEY:
+    case RR_TAKES_TEXT: return RR_QUICK_TEXT;
+    case RR_TAKES_COUNT: return RR_QUICK_COUNT;
+    case RR_TAKES_TIME:
+        return said->unit >= RR_UNIT_S && said->unit <= RR_UNIT_US ? RR_QUICK_TIME : RR_QUICK_NOT;
+    case RR_TAKES_NUMBER: return RR_QUICK_NUMBER;
+    default: return RR_QUICK_NOT;
+    }
+}
+
 static bool read_part(rr_compiler *c, const rr_base *top, const rr_base *here, rr_target target,
                       const rr_mapping_part *said, rr_part *part)
 {
@@ -329,6 +355,8 @@ static bool read_part(rr_compiler *c, const rr_base *top, const rr_base *here, r
             rr_compile_fault(c, said->place, "'%.*s' is %s, and %s takes it not: %s", RR_SHOW(part->ref.text),
                              rr_value_type_word(part->ref.type), rr_target_name(target), why);
     }
+    part->quick = quick_of(target, part);
+    part->factor_us = said->unit == RR_UNIT_S ? 1000000 : said->unit == RR_UNIT_MS ? 1000 : 1;
     part->has_other = said->other != NULL;
     part->has_preset = said->preset != NULL;
     good = (!said->has_values || read_values(c, target, said, part)) && good;

@@ -2,6 +2,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "limits.h"
 #include "program.h"
+#include "utf8.h"
 
 /* A record's values before they are put together; texts still stand in the message, the mapping or the scratch. */
 typedef struct draft {
@@ -62,9 +63,11 @@ static bool take_list(draft *d, const rr_slot *item)
 
     for (size_t k = 0; k < step->part_count; k++) {
         const rr_part *part = &step->parts[k];
+        rr_slot made;
         bool there;
 
-        if (!rr_finish_part(&d->f, part, rr_run_fetch(d->f.run, &part->ref, item), &there, &value, NULL)) {
+        if (!rr_finish_part(&d->f, part, rr_run_fetch(d->f.run, &part->ref, item, &made), &there, &value,
+                            NULL)) {
             return false;
         }
         if (!there) {
@@ -78,6 +81,63 @@ static bool take_list(draft *d, const rr_slot *item)
     return join(d, texts, step->part_count, &d->values[step->target].text);
 }
 
+static const rr_choice *quick_choice(const rr_part *part, const rr_slot *seen)
+{
+    size_t k = 0;
+
+    if (seen->u == 0 && part->said->absent_zero) {
+        return NULL;
+    }
+    while (k < part->choice_count && part->choices[k].bits != seen->u) {
+        k++;
+    }
+    return k == part->choice_count || part->choices[k].to.skip ? NULL : &part->choices[k];
+}
+
+/* The short way of rr_finish_part; false: it has to be gone. */
+static bool is_quick(rr_quick quick, const rr_part *part, const rr_slot *seen, rr_final *value,
+                     rr_measure *measure)
+{
+    bool integer = seen->kind == RR_SLOT_INT || seen->kind == RR_SLOT_UINT,
+         positive = integer && seen->i >= 0;
+    const rr_choice *choice;
+
+    switch (quick) {
+    case RR_QUICK_TEXT:
+        value->text = seen->text;
+        return seen->kind == RR_SLOT_TEXT && seen->text.len != 0 &&
+               rr_utf8_valid_len(seen->text) == seen->text.len &&
+               memchr(seen->text.data, '\0', seen->text.len) == NULL;
+    case RR_QUICK_COUNT: value->count = seen->u; return positive;
+    case RR_QUICK_TIME: return positive && !__builtin_mul_overflow(seen->i, part->factor_us, &value->us);
+    case RR_QUICK_NUMBER:
+        measure->kind = RR_NUMBER_INT64;
+        measure->integer = seen->i;
+        return positive || seen->kind == RR_SLOT_INT;
+    case RR_QUICK_CHOICE:
+        choice = integer ? quick_choice(part, seen) : NULL;
+        value->row = choice == NULL ? 0 : choice->to.value.row;
+        return choice != NULL;
+    default: return false;
+    }
+}
+
+/* False: stopped. */
+static bool take_part(draft *d, const rr_part *part, const rr_slot *item, bool *there, rr_measure *measure)
+{
+    rr_final *value = &d->values[d->f.step->target];
+    rr_slot made;
+
+    *there = true;
+    if (part->quick != RR_QUICK_NOT &&
+        is_quick(part->quick, part, &(part->ref.whole ? d->f.run->whole : item)[part->ref.slot], value,
+                 measure)) {
+        return true;
+    }
+    return rr_finish_part(&d->f, part, rr_run_fetch(d->f.run, &part->ref, item, &made), there, value,
+                          measure);
+}
+
 static bool take_step(draft *d, const rr_slot *item)
 {
     const rr_step *step = d->f.step;
@@ -88,8 +148,7 @@ static bool take_step(draft *d, const rr_slot *item)
     if (step->is_list) {
         return take_list(d, item);
     }
-    if (!rr_finish_part(&d->f, part, rr_run_fetch(d->f.run, &part->ref, item), &there,
-                        &d->values[step->target], &measure)) {
+    if (!take_part(d, part, item, &there, &measure)) {
         return false;
     }
     if (!there) {
@@ -129,7 +188,7 @@ static bool take_map(draft *d, const rr_ref *ref, const rr_slot *item)
         step.name = pair->key;
         *measure = (rr_measure){.name = pair->key};
         if (!rr_finish_text(&d->f, ref, pair->key) ||
-            !rr_finish_number(&d->f, ref, 0, pair->value, measure)) {
+            !rr_finish_number(&d->f, ref, 0, &pair->value, measure)) {
             return false;
         }
         d->measure_count++;
@@ -213,15 +272,16 @@ static int row_of(const draft *d, rr_target target)
     return has(d, target) ? d->values[target].row : 0;
 }
 
+/* *to is all zero. */
 static bool put_together(draft *d, const rr_emit *emit, rr_record *to)
 {
-    *to = (rr_record){.mode = (rr_mode)row_of(d, RR_TARGET_MODE),
-                      .op = emit->has_op ? emit->op : (rr_op)row_of(d, RR_TARGET_OP),
-                      .origin = (rr_origin)row_of(d, RR_TARGET_ORIGIN),
-                      .status = (rr_result_status)row_of(d, RR_TARGET_STATUS),
-                      .cause = (rr_cause)row_of(d, RR_TARGET_CAUSE),
-                      .has_sequence = has(d, RR_TARGET_SEQUENCE),
-                      .has_emitted_at = has(d, RR_TARGET_EMITTED_AT)};
+    to->mode = (rr_mode)row_of(d, RR_TARGET_MODE);
+    to->op = emit->has_op ? emit->op : (rr_op)row_of(d, RR_TARGET_OP);
+    to->origin = (rr_origin)row_of(d, RR_TARGET_ORIGIN);
+    to->status = (rr_result_status)row_of(d, RR_TARGET_STATUS);
+    to->cause = (rr_cause)row_of(d, RR_TARGET_CAUSE);
+    to->has_sequence = has(d, RR_TARGET_SEQUENCE);
+    to->has_emitted_at = has(d, RR_TARGET_EMITTED_AT);
     to->sequence = to->has_sequence ? d->values[RR_TARGET_SEQUENCE].count : 0;
     to->emitted_at_us = to->has_emitted_at ? d->values[RR_TARGET_EMITTED_AT].us : 0;
     put_versions(d, emit, to);

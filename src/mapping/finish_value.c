@@ -353,33 +353,34 @@ static bool shifted(rr_finishing *f, const rr_ref *ref, int64_t scale, const rr_
     return in_scratch(f, text, len, &measure->text);
 }
 
-bool rr_finish_number(rr_finishing *f, const rr_ref *ref, int64_t scale, rr_slot seen, rr_measure *measure)
+bool rr_finish_number(rr_finishing *f, const rr_ref *ref, int64_t scale, const rr_slot *seen,
+                      rr_measure *measure)
 {
     char digits[24];
     size_t len;
 
-    switch (seen.kind) {
+    switch (seen->kind) {
     case RR_SLOT_INT:
         measure->kind = RR_NUMBER_INT64;
-        measure->integer = seen.i;
-        len = scale == 0 ? 0 : rr_i64_print(seen.i, digits);
-        return scale == 0 || shifted(f, ref, scale, &seen, (rr_slice){digits, len}, measure);
+        measure->integer = seen->i;
+        len = scale == 0 ? 0 : rr_i64_print(seen->i, digits);
+        return scale == 0 || shifted(f, ref, scale, seen, (rr_slice){digits, len}, measure);
     case RR_SLOT_UINT:
-        measure->kind = seen.u <= INT64_MAX ? RR_NUMBER_INT64 : RR_NUMBER_TEXT;
-        measure->integer = seen.u <= INT64_MAX ? (int64_t)seen.u : 0;
-        len = scale == 0 && seen.u <= INT64_MAX ? 0 : rr_u64_print(seen.u, digits);
+        measure->kind = seen->u <= INT64_MAX ? RR_NUMBER_INT64 : RR_NUMBER_TEXT;
+        measure->integer = seen->u <= INT64_MAX ? (int64_t)seen->u : 0;
+        len = scale == 0 && seen->u <= INT64_MAX ? 0 : rr_u64_print(seen->u, digits);
         return len == 0 || (scale == 0 ? in_scratch(f, digits, len, &measure->text)
-                                       : shifted(f, ref, scale, &seen, (rr_slice){digits, len}, measure));
+                                       : shifted(f, ref, scale, seen, (rr_slice){digits, len}, measure));
     case RR_SLOT_REAL:
         measure->kind = RR_NUMBER_DOUBLE;
-        measure->real = seen.real;
+        measure->real = seen->real;
         return true;
     case RR_SLOT_TEXT:
     case RR_SLOT_NUMBER:
         measure->kind = RR_NUMBER_TEXT;
-        measure->text = seen.text;
-        return scale == 0 ? rr_finish_text(f, ref, seen.text)
-                          : shifted(f, ref, scale, &seen, seen.text, measure);
+        measure->text = seen->text;
+        return scale == 0 ? rr_finish_text(f, ref, seen->text)
+                          : shifted(f, ref, scale, seen, seen->text, measure);
     default: measure->kind = RR_NUMBER_NONE; return true; /* refused by the contract, as measure_type */
     }
 }
@@ -435,7 +436,7 @@ static bool convert(rr_finishing *f, const rr_part *part, const rr_slot *seen, r
     case RR_TAKES_COUNT: return to_count(f, part, seen, &value->count);
     case RR_TAKES_TIME:
     case RR_TAKES_DURATION: return to_us(f, part, seen, &value->us);
-    default: return rr_finish_number(f, &part->ref, part->said->scale, *seen, measure);
+    default: return rr_finish_number(f, &part->ref, part->said->scale, seen, measure);
     }
 }
 
@@ -456,7 +457,7 @@ static bool choose(rr_finishing *f, const rr_part *part, const rr_slot *seen, bo
     return rr_finish_expect(f, &part->ref, seen, "one that `values` names, which has no `else`");
 }
 
-bool rr_finish_part(rr_finishing *f, const rr_part *part, rr_slot seen, bool *there, rr_final *value,
+bool rr_finish_part(rr_finishing *f, const rr_part *part, const rr_slot *seen, bool *there, rr_final *value,
                     rr_measure *measure)
 {
     bool adds = part->said->add != 0;
@@ -465,17 +466,17 @@ bool rr_finish_part(rr_finishing *f, const rr_part *part, rr_slot seen, bool *th
     if (part->has_const) {
         return take_literal(f, &part->preset, value, measure);
     }
-    if (seen.kind == RR_SLOT_EMPTY || seen.kind == RR_SLOT_NULL ||
-        (part->said->absent_zero && !adds && is_zero(&seen))) {
+    if (seen->kind == RR_SLOT_EMPTY || seen->kind == RR_SLOT_NULL ||
+        (part->said->absent_zero && !adds && is_zero(seen))) {
         return absent(f, part, there, value, measure);
     }
     if (part->said->has_values) {
-        return choose(f, part, &seen, there, value, measure);
+        return choose(f, part, seen, there, value, measure);
     }
-    if (seen.kind == RR_SLOT_TEXT && seen.text.len == 0 && !f->step->is_list) {
+    if (seen->kind == RR_SLOT_TEXT && seen->text.len == 0 && !f->step->is_list) {
         return absent(f, part, there, value, measure);
     }
-    if (!convert(f, part, &seen, value, measure)) {
+    if (!convert(f, part, seen, value, measure)) {
         return false;
     }
     return part->said->absent_zero && adds && value->count == 0 ? absent(f, part, there, value, measure)

@@ -66,7 +66,7 @@ typedef enum rr_act {
     RR_ACT_ITEMS    /* each item has slots of its own, and the mapping's node of items */
 } rr_act;
 
-enum { RR_SLOT_NONE = 0xffff, RR_NODE_SMALL = 16 };
+enum { RR_SLOT_NONE = 0xffff, RR_NODE_SMALL = 32 };
 
 typedef struct rr_node rr_node;
 typedef struct rr_edge rr_edge;
@@ -142,8 +142,20 @@ typedef struct rr_choice {
     rr_literal to;
 } rr_choice;
 
+/* What most parts are: one slot, as it is. Where the slot is not what is quick, the long way is gone. */
+typedef enum rr_quick {
+    RR_QUICK_NOT,
+    RR_QUICK_TEXT,
+    RR_QUICK_COUNT,
+    RR_QUICK_TIME,   /* times factor_us */
+    RR_QUICK_NUMBER, /* an integer */
+    RR_QUICK_CHOICE  /* an integer or enum of `values`, as a word */
+} rr_quick;
+
 typedef struct rr_part {
     rr_ref ref;
+    rr_quick quick;
+    int64_t factor_us;
     const rr_mapping_part *said;
     const rr_choice *choices; /* sorted by text, of enums by number */
     size_t choice_count;
@@ -222,8 +234,8 @@ rr_slot *rr_run_item(rr_run *run, rr_slot *list);
 /* The list of pairs of a slot, made where there is none; NULL: stopped. */
 rr_pairs *rr_run_pairs(rr_run *run, rr_slot *slot);
 
-/* A value as it came; EMPTY: absent. */
-rr_slot rr_run_fetch(const rr_run *run, const rr_ref *ref, const rr_slot *item);
+/* A value as it came; EMPTY: absent. What stands in no slot is put into *made. */
+const rr_slot *rr_run_fetch(const rr_run *run, const rr_ref *ref, const rr_slot *item, rr_slot *made);
 
 /* True if a message of this slot is there; RR_SLOT_NONE is the whole one. */
 bool rr_run_there(const rr_slot *slots, uint16_t slot);
@@ -240,7 +252,7 @@ typedef enum rr_finished {
     RR_FINISHED_NO_MEMORY
 } rr_finished;
 
-/* One record from the slots; item NULL: of the whole message. */
+/* One record from the slots, into one that is all zero; item NULL: of the whole message. */
 rr_finished rr_run_finish(const rr_run *run, const rr_emit *emit, const rr_slot *item, rr_record *record,
                           rr_text *why);
 
@@ -253,11 +265,12 @@ typedef struct rr_finishing {
 } rr_finishing;
 
 /* The value of a part. False: stopped. *there false: absent. A NUMBER goes to *measure, all others to *value. */
-bool rr_finish_part(rr_finishing *f, const rr_part *part, rr_slot seen, bool *there, rr_final *value,
+bool rr_finish_part(rr_finishing *f, const rr_part *part, const rr_slot *seen, bool *there, rr_final *value,
                     rr_measure *measure);
 
 /* A value of a type that needs no words, as a measure. */
-bool rr_finish_number(rr_finishing *f, const rr_ref *ref, int64_t scale, rr_slot seen, rr_measure *measure);
+bool rr_finish_number(rr_finishing *f, const rr_ref *ref, int64_t scale, const rr_slot *seen,
+                      rr_measure *measure);
 
 /* "window.end, from 'win.max_ts' " and what is said; stops; false. */
 bool rr_finish_malformed(rr_finishing *f, const rr_ref *ref, const char *what);

@@ -76,94 +76,112 @@ bool rr_run_there(const rr_slot *slots, uint16_t slot)
     return slot == RR_SLOT_NONE || slots[slot].kind == RR_SLOT_THERE || slots[slot].kind == RR_SLOT_LIST;
 }
 
-static rr_slot zero_of(rr_value_type type)
+static const rr_slot *zero_of(rr_value_type type)
 {
+    static const rr_slot zero_uint = {.kind = RR_SLOT_UINT}, zero_real = {.kind = RR_SLOT_REAL},
+                         zero_bool = {.kind = RR_SLOT_BOOL},
+                         zero_text = {.kind = RR_SLOT_TEXT, .text = {"", 0}},
+                         zero_int = {.kind = RR_SLOT_INT};
+
     switch (type) {
-    case RR_TYPE_UINT: return (rr_slot){.kind = RR_SLOT_UINT};
-    case RR_TYPE_REAL: return (rr_slot){.kind = RR_SLOT_REAL};
-    case RR_TYPE_BOOL: return (rr_slot){.kind = RR_SLOT_BOOL};
-    case RR_TYPE_TEXT: return (rr_slot){.kind = RR_SLOT_TEXT, .text = {"", 0}};
-    default: return (rr_slot){.kind = RR_SLOT_INT};
+    case RR_TYPE_UINT: return &zero_uint;
+    case RR_TYPE_REAL: return &zero_real;
+    case RR_TYPE_BOOL: return &zero_bool;
+    case RR_TYPE_TEXT: return &zero_text;
+    default: return &zero_int;
     }
 }
 
-static rr_slot fetch_slot(const rr_run *run, const rr_ref *ref, const rr_slot *item)
+static const rr_slot nothing = {.kind = RR_SLOT_EMPTY};
+
+static const rr_slot *fetch_time(const rr_slot *slots, const rr_ref *ref, rr_slot *made)
+{
+    const rr_slot *seconds = &slots[ref->slot], *nanos = &slots[ref->nanos];
+
+    if (!rr_run_there(slots, ref->parent)) {
+        return &nothing;
+    }
+    made->kind = RR_SLOT_TIME;
+    made->time.seconds = seconds->kind == RR_SLOT_EMPTY ? 0 : seconds->i;
+    made->time.nanos = nanos->kind == RR_SLOT_EMPTY ? 0 : nanos->i;
+    return made;
+}
+
+static const rr_slot *fetch_slot(const rr_run *run, const rr_ref *ref, const rr_slot *item, rr_slot *made)
 {
     const rr_slot *slots = ref->whole ? run->whole : item;
-    rr_slot seen = slots[ref->slot];
+    const rr_slot *seen = &slots[ref->slot];
 
     if (ref->type == RR_TYPE_TIMESTAMP || ref->type == RR_TYPE_DURATION) {
-        if (!rr_run_there(slots, ref->parent)) {
-            return (rr_slot){.kind = RR_SLOT_EMPTY};
-        }
-        return (rr_slot){.kind = RR_SLOT_TIME,
-                         .time = {seen.kind == RR_SLOT_EMPTY ? 0 : seen.i,
-                                  slots[ref->nanos].kind == RR_SLOT_EMPTY ? 0 : slots[ref->nanos].i}};
+        return fetch_time(slots, ref, made);
     }
-    return seen.kind == RR_SLOT_EMPTY && ref->implicit && rr_run_there(slots, ref->parent)
+    return seen->kind == RR_SLOT_EMPTY && ref->implicit && rr_run_there(slots, ref->parent)
                ? zero_of(ref->type)
                : seen;
 }
 
-static rr_slot of_text(rr_slice text)
+static const rr_slot *put_text(rr_slot *made, rr_slice text)
 {
-    return (rr_slot){.kind = text.len == 0 ? RR_SLOT_EMPTY : RR_SLOT_TEXT, .text = text};
+    made->kind = text.len == 0 ? RR_SLOT_EMPTY : RR_SLOT_TEXT;
+    made->text = text;
+    return made;
 }
 
-static rr_slot fetch_token(rr_slice subject, uint64_t token)
+static const rr_slot *fetch_token(rr_slice subject, uint64_t token, rr_slot *made)
 {
-    const char *at = subject.data, *end = at + subject.len;
+    const char *at = subject.data, *end = subject.len == 0 ? at : at + subject.len;
 
-    while (at != NULL && at <= end) {
+    while (at != NULL) {
         const char *dot = at == end ? NULL : memchr(at, '.', (size_t)(end - at));
-        rr_slice text = {at, (size_t)((dot == NULL ? end : dot) - at)};
 
         if (--token == 0) {
-            return of_text(text);
+            return put_text(made, (rr_slice){at, (size_t)((dot == NULL ? end : dot) - at)});
         }
         at = dot == NULL ? NULL : dot + 1;
     }
-    return (rr_slot){.kind = RR_SLOT_EMPTY};
+    return &nothing;
 }
 
-static int64_t floor_second(int64_t us)
+static const rr_slot *fetch_header(const rr_mapping_input *in, rr_slice name, rr_slot *made)
 {
-    return us / RR_SECOND_US - (us % RR_SECOND_US < 0 ? 1 : 0);
+    for (size_t k = 0; k < in->header_count; k++) {
+        if (rr_slice_equal(in->headers[k].name, name)) {
+            return put_text(made, in->headers[k].value);
+        }
+    }
+    return &nothing;
 }
 
-rr_slot rr_run_fetch(const rr_run *run, const rr_ref *ref, const rr_slot *item)
+static const rr_slot *put_stream_time(rr_slot *made, int64_t us)
+{
+    int64_t seconds = us / RR_SECOND_US - (us % RR_SECOND_US < 0 ? 1 : 0);
+
+    made->kind = RR_SLOT_TIME;
+    made->time.seconds = seconds;
+    made->time.nanos = (us - seconds * RR_SECOND_US) * 1000;
+    return made;
+}
+
+const rr_slot *rr_run_fetch(const rr_run *run, const rr_ref *ref, const rr_slot *item, rr_slot *made)
 {
     const rr_mapping_input *in = run->input;
-    int64_t second;
 
     switch (ref->from) {
-    case RR_FROM_PATH: return fetch_slot(run, ref, item);
-    case RR_FROM_HEADER:
-        for (size_t k = 0; k < in->header_count; k++) {
-            if (rr_slice_equal(in->headers[k].name, ref->name)) {
-                return of_text(in->headers[k].value);
-            }
-        }
-        break;
-    case RR_FROM_SUBJECT: return fetch_token(in->subject, ref->token);
-    case RR_FROM_STREAM:
-        if (in->has_stream_time) {
-            second = floor_second(in->stream_time_us);
-            return (rr_slot){.kind = RR_SLOT_TIME,
-                             .time = {second, (in->stream_time_us - second * RR_SECOND_US) * 1000}};
-        }
-        break;
-    default: break;
+    case RR_FROM_PATH: return fetch_slot(run, ref, item, made);
+    case RR_FROM_HEADER: return fetch_header(in, ref->name, made);
+    case RR_FROM_SUBJECT: return fetch_token(in->subject, ref->token, made);
+    case RR_FROM_STREAM: return in->has_stream_time ? put_stream_time(made, in->stream_time_us) : &nothing;
+    default: return &nothing;
     }
-    return (rr_slot){.kind = RR_SLOT_EMPTY};
 }
 
 static bool holds(const rr_run *run, const rr_test *test)
 {
-    rr_slot seen = rr_run_fetch(run, &test->ref, NULL);
+    rr_slot made;
+    const rr_slot *seen = rr_run_fetch(run, &test->ref, NULL, &made);
 
-    return seen.kind != RR_SLOT_EMPTY && seen.kind != RR_SLOT_NULL &&
-           rr_choice_find(&test->ref, test->choices, test->choice_count, &seen) != NULL;
+    return seen->kind != RR_SLOT_EMPTY && seen->kind != RR_SLOT_NULL &&
+           rr_choice_find(&test->ref, test->choices, test->choice_count, seen) != NULL;
 }
 
 /* ---- the frame ---- */
@@ -230,7 +248,6 @@ static bool put_record(output *o, const rr_emit *emit, const rr_slot *item)
     rr_text why;
 
     why.len = 0;
-    to->why = NULL;
     switch (rr_run_finish(o->run, emit, item, &to->record, &why)) {
     case RR_FINISHED: to->kind = RR_MAPPED_RECORD; return true;
     case RR_FINISHED_SKIP: to->kind = RR_MAPPED_SKIPPED; return true;
@@ -287,7 +304,7 @@ static bool put_records(output *o)
     if (most == 0) {
         return rr_run_stop(o->run, RR_MAPPING_SKIPPED, "");
     }
-    o->result->records = rr_arena_take(o->run->arena, most * sizeof *o->result->records);
+    o->result->records = rr_arena_zero(o->run->arena, most * sizeof *o->result->records);
     if (o->result->records == NULL) {
         return rr_run_stop(o->run, RR_MAPPING_NO_MEMORY, "");
     }

@@ -41,54 +41,61 @@ static void clear_others(const rr_node *node, const rr_edge *now, rr_slot *slots
 
 /* ---- scalars ---- */
 
-static rr_slot of_int(int64_t number)
+static void put_int(rr_slot *to, int64_t number)
 {
-    return (rr_slot){.kind = RR_SLOT_INT, .i = number};
+    to->kind = RR_SLOT_INT;
+    to->i = number;
 }
 
-static rr_slot of_uint(uint64_t number)
+static void put_uint(rr_slot *to, uint64_t number)
 {
-    return (rr_slot){.kind = RR_SLOT_UINT, .u = number};
+    to->kind = RR_SLOT_UINT;
+    to->u = number;
 }
 
-static rr_slot of_real(double number)
+static void put_real(rr_slot *to, double number)
 {
-    return (rr_slot){.kind = RR_SLOT_REAL, .real = number};
+    to->kind = RR_SLOT_REAL;
+    to->real = number;
 }
 
-static rr_slot read_scalar(rr_schema_type type, const rr_proto_field *field)
+/* In place: a slot that is returned and copied costs more than the rest of a field. */
+static void read_scalar(rr_schema_type type, const rr_proto_field *field, rr_slot *to)
 {
     switch (type) {
     case RR_SCHEMA_INT32:
     case RR_SCHEMA_ENUM:
-    case RR_SCHEMA_SFIXED32: return of_int(rr_proto_int32(field->value));
+    case RR_SCHEMA_SFIXED32: put_int(to, rr_proto_int32(field->value)); break;
     case RR_SCHEMA_INT64:
-    case RR_SCHEMA_SFIXED64: return of_int(rr_proto_int64(field->value));
-    case RR_SCHEMA_SINT32: return of_int(rr_proto_sint32(field->value));
-    case RR_SCHEMA_SINT64: return of_int(rr_proto_sint64(field->value));
+    case RR_SCHEMA_SFIXED64: put_int(to, rr_proto_int64(field->value)); break;
+    case RR_SCHEMA_SINT32: put_int(to, rr_proto_sint32(field->value)); break;
+    case RR_SCHEMA_SINT64: put_int(to, rr_proto_sint64(field->value)); break;
     case RR_SCHEMA_UINT32:
-    case RR_SCHEMA_FIXED32: return of_uint(rr_proto_uint32(field->value));
+    case RR_SCHEMA_FIXED32: put_uint(to, rr_proto_uint32(field->value)); break;
     case RR_SCHEMA_UINT64:
-    case RR_SCHEMA_FIXED64: return of_uint(field->value);
-    case RR_SCHEMA_BOOL: return (rr_slot){.kind = RR_SLOT_BOOL, .i = rr_proto_bool(field->value)};
-    case RR_SCHEMA_FLOAT: return of_real((double)rr_proto_float(field->value));
-    case RR_SCHEMA_DOUBLE: return of_real(rr_proto_double(field->value));
-    default: return (rr_slot){.kind = RR_SLOT_TEXT, .text = field->bytes};
+    case RR_SCHEMA_FIXED64: put_uint(to, field->value); break;
+    case RR_SCHEMA_BOOL:
+        to->kind = RR_SLOT_BOOL;
+        to->i = rr_proto_bool(field->value);
+        break;
+    case RR_SCHEMA_FLOAT: put_real(to, (double)rr_proto_float(field->value)); break;
+    case RR_SCHEMA_DOUBLE: put_real(to, rr_proto_double(field->value)); break;
+    default: to->kind = RR_SLOT_TEXT; to->text = field->bytes;
     }
 }
 
 /* A value that is nowhere on the wire though its entry is. */
-static rr_slot zero_of(rr_schema_type type)
+static void put_zero(rr_schema_type type, rr_slot *to)
 {
     const rr_proto_field none = {.bytes = {"", 0}};
 
-    return read_scalar(type, &none);
+    read_scalar(type, &none, to);
 }
 
 /* Of a closed enum what it does not name is an unknown field. */
-static bool is_named(const rr_edge *edge, const rr_slot *value)
+static bool is_named(const rr_edge *edge, uint64_t number)
 {
-    return edge->closed == NULL || rr_schema_value_numbered(edge->closed, (int32_t)value->i) != NULL;
+    return edge->closed == NULL || rr_schema_value_numbered(edge->closed, rr_proto_int32(number)) != NULL;
 }
 
 /* ---- maps: an entry is a message of a key and a value ---- */
@@ -104,10 +111,10 @@ static bool read_key(const walk *w, const rr_edge *map, rr_slice entry, rr_slot 
     rr_proto_reader in = rr_proto_over(entry);
     rr_proto_field field;
 
-    *key = zero_of(map->key);
+    put_zero(map->key, key);
     while (rr_proto_next(&in, &field)) {
         if (field.number == 1 && field.wire == rr_schema_wire(map->key)) {
-            *key = read_scalar(map->key, &field);
+            read_scalar(map->key, &field, key);
         }
     }
     if (key->kind == RR_SLOT_BOOL) {
@@ -122,14 +129,14 @@ static bool read_entry_value(const walk *w, const rr_edge *edge, rr_slice entry,
     rr_proto_reader in = rr_proto_over(entry);
     rr_proto_field field;
 
-    *value = zero_of(edge->type);
+    put_zero(edge->type, value);
     *known = true;
     while (rr_proto_next(&in, &field)) {
         if (field.number == 2 && field.wire == rr_schema_wire(edge->type)) {
-            *value = read_scalar(edge->type, &field);
+            read_scalar(edge->type, &field, value);
         }
     }
-    *known = is_named(edge, value);
+    *known = is_named(edge, value->u);
     return in.why == NULL || rr_run_stop(w->run, RR_MAPPING_MALFORMED, in.why);
 }
 
@@ -229,21 +236,14 @@ static const rr_edge *find(const rr_node *node, uint32_t number)
 static bool take_field(const walk *w, const rr_node *node, const rr_edge *edge, rr_slot *slots,
                        const rr_proto_field *field)
 {
-    rr_slot value = {.kind = RR_SLOT_EMPTY};
-
-    if (edge->act == RR_ACT_CAPTURE || edge->closed != NULL) {
-        value = read_scalar(edge->type, field);
-        if (!is_named(edge, &value)) {
-            return true;
-        }
-    }
-    if (edge->act == RR_ACT_CAPTURE) {
-        slots[edge->slot] = value;
+    if (!is_named(edge, field->value)) {
+        return true;
     }
     if (edge->oneof != NULL) {
         clear_others(node, edge, slots);
     }
     switch (edge->act) {
+    case RR_ACT_CAPTURE: read_scalar(edge->type, field, &slots[edge->slot]); return true;
     case RR_ACT_DESCEND:
         slots[edge->slot].kind = RR_SLOT_THERE;
         return walk_message(w, edge->to, slots, field->bytes);
