@@ -109,29 +109,39 @@ static void describe(rr_edge *edge, const rr_schema_field *field)
     }
     edge->type = field->type;
     edge->wire = rr_schema_wire(field->type);
-    edge->oneof = field->oneof;
     edge->closed = rr_schema_is_map(field) ? NULL : closed_enum(field);
 }
 
-/* The edge of a field; with it come those of its oneof, which clear it. */
+/* Those of a oneof, in a circle: each clears the others. */
+static bool link_oneof(position *p, const rr_schema_oneof *oneof)
+{
+    rr_edge *first = NULL, *before = NULL;
+
+    for (size_t k = 0; k < oneof->field_count; k++) {
+        rr_edge *edge = edge_of(p->c, p->at.node, oneof->fields[k]->number, (rr_slice){NULL, 0}, 0);
+
+        if (edge == NULL) {
+            return false;
+        }
+        describe(edge, oneof->fields[k]);
+        first = first == NULL ? edge : first;
+        *(before == NULL ? &first->sibling : &before->sibling) = edge;
+        before = edge;
+    }
+    before->sibling = first;
+    return true;
+}
+
 static rr_edge *field_edge(position *p, const rr_schema_field *field)
 {
-    const rr_schema_oneof *oneof = field->oneof;
     rr_edge *edge = edge_of(p->c, p->at.node, field->number, (rr_slice){NULL, 0}, 0);
 
     if (edge == NULL) {
         return NULL;
     }
     describe(edge, field);
-    for (size_t k = 0; oneof != NULL && k < oneof->field_count; k++) {
-        rr_edge *other = edge_of(p->c, p->at.node, oneof->fields[k]->number, (rr_slice){NULL, 0}, 0);
-
-        if (other == NULL) {
-            return NULL;
-        }
-        describe(other, oneof->fields[k]);
-    }
-    return edge;
+    return field->oneof == NULL || field->oneof->field_count == 1 || link_oneof(p, field->oneof) ? edge
+                                                                                                 : NULL;
 }
 
 /* An edge gets its use; false: it has another one already. */

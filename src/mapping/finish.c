@@ -9,7 +9,7 @@ typedef struct draft {
     rr_finishing f;
     uint32_t seen; /* bit per target */
     rr_final values[RR_TARGET_COUNT];
-    rr_measure measures[RR_LIMIT_MEASURES];
+    rr_measure measures[RR_LIMIT_MEASURES + 1]; /* the last is never one */
     size_t measure_count;
 } draft;
 
@@ -141,24 +141,23 @@ static bool take_part(draft *d, const rr_part *part, const rr_slot *item, bool *
 static bool take_step(draft *d, const rr_slot *item)
 {
     const rr_step *step = d->f.step;
-    const rr_part *part = &step->parts[0];
-    rr_measure measure = {.name = step->name};
+    rr_measure *measure = &d->measures[d->measure_count];
     bool there;
 
     if (step->is_list) {
         return take_list(d, item);
     }
-    if (!take_part(d, part, item, &there, &measure)) {
+    if (step->target == RR_TARGET_MEASURE) {
+        *measure = (rr_measure){.name = step->name};
+    }
+    if (!take_part(d, &step->parts[0], item, &there, measure)) {
         return false;
     }
-    if (!there) {
-        return true;
-    }
-    if (step->target != RR_TARGET_MEASURE) {
+    if (there && step->target == RR_TARGET_MEASURE) {
+        d->measure_count++; /* a mapping has at most as many */
+    } else if (there) {
         d->seen |= UINT32_C(1) << step->target;
-        return true;
     }
-    d->measures[d->measure_count++] = measure; /* a mapping has at most as many */
     return true;
 }
 

@@ -81,7 +81,7 @@ struct rr_edge {
     rr_slice name;      /* JSON; of a MAP's node: the key, if it is text */
     uint64_t bits;      /* of a MAP's node: the key, if it is a number */
     uint16_t slot;      /* or RR_SLOT_NONE */
-    const rr_schema_oneof *oneof;
+    rr_edge *sibling;   /* the next of its oneof, in a circle; NULL: it clears nothing */
     const rr_schema_enum
         *closed; /* CAPTURE, MAP: a number that it does not name is an unknown field (proto2) */
     rr_node *to;

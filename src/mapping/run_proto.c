@@ -30,12 +30,10 @@ static void clear_below(const rr_node *node, rr_slot *slots)
     }
 }
 
-static void clear_others(const rr_node *node, const rr_edge *now, rr_slot *slots)
+static void clear_others(const rr_edge *now, rr_slot *slots)
 {
-    for (const rr_edge *edge = node->first; edge != NULL; edge = edge->next) {
-        if (edge->oneof == now->oneof && edge != now) {
-            clear(edge, slots);
-        }
+    for (const rr_edge *edge = now->sibling; edge != now; edge = edge->sibling) {
+        clear(edge, slots);
     }
 }
 
@@ -60,7 +58,8 @@ static void put_real(rr_slot *to, double number)
 }
 
 /* In place: a slot that is returned and copied costs more than the rest of a field. */
-static void read_scalar(rr_schema_type type, const rr_proto_field *field, rr_slot *to)
+static inline __attribute__((always_inline)) void read_scalar(rr_schema_type type,
+                                                              const rr_proto_field *field, rr_slot *to)
 {
     switch (type) {
     case RR_SCHEMA_INT32:
@@ -233,14 +232,13 @@ static const rr_edge *find(const rr_node *node, uint32_t number)
     return edge;
 }
 
-static bool take_field(const walk *w, const rr_node *node, const rr_edge *edge, rr_slot *slots,
-                       const rr_proto_field *field)
+static bool take_field(const walk *w, const rr_edge *edge, rr_slot *slots, const rr_proto_field *field)
 {
     if (!is_named(edge, field->value)) {
         return true;
     }
-    if (edge->oneof != NULL) {
-        clear_others(node, edge, slots);
+    if (edge->sibling != NULL) {
+        clear_others(edge, slots);
     }
     switch (edge->act) {
     case RR_ACT_CAPTURE: read_scalar(edge->type, field, &slots[edge->slot]); return true;
@@ -262,7 +260,7 @@ static bool walk_message(const walk *w, const rr_node *node, rr_slot *slots, rr_
     while (rr_proto_next(&in, &field)) {
         const rr_edge *edge = find(node, field.number);
 
-        if (edge != NULL && edge->wire == field.wire && !take_field(w, node, edge, slots, &field)) {
+        if (edge != NULL && edge->wire == field.wire && !take_field(w, edge, slots, &field)) {
             return false;
         }
     }
