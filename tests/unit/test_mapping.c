@@ -395,8 +395,8 @@ static const row rows[] = {
      "{\"result_version\":4,\"op\":\"RETRACT\",\"retracts_version\":3}"},
     {JSON "record: {op: {const: RETRACT}, origin: {const: CORRECTION}, version: ver}", "{\"ver\":4}",
      "{\"result_version\":4,\"op\":\"RETRACT\",\"origin\":\"CORRECTION\"}"},
-    {JSON "record: {op: {path: op, values: {\"-U\": SKIP}, else: ASSERT}, version: ver}",
-     "{\"op\":\"-U\",\"ver\":true}", "skipped"},
+    {JSON "record: {business_key: id, op: {path: op, values: {\"-U\": SKIP}, else: ASSERT}}",
+     "{\"op\":\"-U\",\"id\":1.5}", "skipped"},
     {JSON "record: {op: op}", "{\"op\":\"SKIP\"}",
      "malformed op, from 'op': is 'SKIP'; it has to be ASSERT or RETRACT; SKIP is for `values`"},
     /* each */
