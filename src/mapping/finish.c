@@ -126,16 +126,21 @@ static bool is_quick(rr_quick quick, const rr_part *part, const rr_slot *seen, r
 static bool take_part(draft *d, const rr_part *part, const rr_slot *item, bool *there, rr_measure *measure)
 {
     rr_final *value = &d->values[d->f.step->target];
+    const rr_slot *seen = NULL;
     rr_slot made;
 
-    *there = true;
-    if (part->quick != RR_QUICK_NOT &&
-        is_quick(part->quick, part, &(part->ref.whole ? d->f.run->whole : item)[part->ref.slot], value,
-                 measure)) {
+    if (part->quick != RR_QUICK_NOT) {
+        seen = &(part->ref.whole ? d->f.run->whole : item)[part->ref.slot];
+    }
+    if (seen == NULL || (seen->kind == RR_SLOT_EMPTY && part->ref.implicit)) {
+        seen = rr_run_fetch(d->f.run, &part->ref, item, &made);
+    }
+    *there = seen->kind != RR_SLOT_EMPTY;
+    if ((!*there && !part->has_preset && !part->has_const) ||
+        (*there && is_quick(part->quick, part, seen, value, measure))) {
         return true;
     }
-    return rr_finish_part(&d->f, part, rr_run_fetch(d->f.run, &part->ref, item, &made), there, value,
-                          measure);
+    return rr_finish_part(&d->f, part, seen, there, value, measure);
 }
 
 static bool take_step(draft *d, const rr_slot *item)
