@@ -306,6 +306,11 @@ def map_leaves(field, steps, get, depth):
     names = {"a": "a", "b.c": "b.c"} if key.type == F.TYPE_STRING else {"true": True} if key.type == F.TYPE_BOOL \
         else {"1": 1, "0": 0}
     found = []
+    if key.type == F.TYPE_STRING and SCALARS.get(value.type) in ("int", "uint", "real", "text"):
+        def whole(m):
+            held = get(m)
+            return {} if held is None else dict(getattr(held, field.name))
+        found.append(Leaf(steps, "map:" + SCALARS[value.type], whole))
     for text, name in names.items():
         def at(m, name=name):
             held = get(m)
@@ -549,7 +554,7 @@ class Mapping:
 
     def __init__(self, rng, each, here, top):
         self.rng, self.here, self.top, self.each = rng, here, top, each
-        self.fields, self.keys = {}, []
+        self.fields, self.keys, self.map = {}, [], (None, False)
         self.make()
 
     def pick(self, *kinds):
@@ -603,7 +608,9 @@ class Mapping:
         self.put("contributor", "key", texts)
         kinds = rng.choice([("time", "json"), integers])
         self.put("emitted_at", "emitted_at", kinds, **({"unit": unit} if kinds == integers else {}))
-        for name in ("m1", "m2"):
+        if rng.random() < 0.4:
+            self.map = self.pick("map:int", "map:uint", "map:real", "map:text")
+        for name in ("m1", "m2") if self.map[0] is None else ():
             kinds = rng.choice([integers, ("real",), ("text", "json"), ("int",)])
             scale = rng.choice([-2, 3, 0]) if kinds != ("real",) else 0
             self.put(name, "measure", kinds, **({"scale": scale} if scale else {}))
@@ -619,6 +626,8 @@ class Mapping:
         record = {"measures": {}, "window": {}, "version": {}}
         if self.keys:
             record["business_key"] = [self.entry(*key) for key in self.keys]
+        if self.map[0] is not None:
+            record["measures"]["map"] = ("/" if self.map[1] else "") + self.map[0].path()
         for name, (target, said, leaf, whole) in self.fields.items():
             entry = self.entry(leaf, whole, said)
             if target == "measure":
@@ -636,7 +645,6 @@ class Mapping:
             return finish(target, said, *read(leaf, message if whole else item))
         values = {}
         names = sorted(self.fields, key=lambda name: name != "op")
-        late = None
         for name in names:
             values[name] = value(name)
         parts = []
@@ -646,6 +654,11 @@ class Mapping:
                 raise Malformed
             parts.append(part.replace("~", "~0").replace("/", "~1"))
         values["business_key"] = "/".join(parts)
+        values["measures"] = {}
+        if self.map[0] is not None:
+            leaf, whole = self.map
+            values["measures"] = {name: as_number(leaf.kind[4:], seen, {})
+                                  for name, seen in leaf.get(message if whole else item).items() if seen != ""}
         return normal(values)
 
 
@@ -666,7 +679,7 @@ def normal(values):
     for name, plain in (("op", "ASSERT"), ("status", "PROVISIONAL"), ("cause", None)):
         if values.get(name) not in (None, plain):
             record[name] = values[name]
-    measures = {name: values[name] for name in ("m1", "m2") if values.get(name) is not None}
+    measures = values["measures"] | {name: values[name] for name in ("m1", "m2") if values.get(name) is not None}
     if measures:
         record["measures"] = measures
     return record
