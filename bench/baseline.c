@@ -75,8 +75,7 @@ static bool value_of(const Rr__V1__Result *r, int64_t *value)
     }
     *value = only->integer;
     return only->number_case == RR__V1__MEASURE__NUMBER_INTEGER && only->name.len == 5 &&
-           memcmp(only->name.data, "value", 5) == 0 &&
-           r->shorthand_case == RR__V1__RESULT__SHORTHAND__NOT_SET;
+           memcmp(only->name.data, "value", 5) == 0 && r->shorthand_case == RR__V1__RESULT__SHORTHAND__NOT_SET;
 }
 
 static bool is_good(const Rr__V1__Result *r)
@@ -142,8 +141,8 @@ static void take_answer(sink *s)
 /* False: it is no record that we take. */
 static bool take_message(sink *s, natsMsg *message)
 {
-    Rr__V1__Result *result = rr__v1__result__unpack(NULL, (size_t)natsMsg_GetDataLength(message),
-                                                    (const uint8_t *)natsMsg_GetData(message));
+    Rr__V1__Result *result =
+        rr__v1__result__unpack(NULL, (size_t)natsMsg_GetDataLength(message), (const uint8_t *)natsMsg_GetData(message));
     bool good = result != NULL && is_good(result);
 
     if (good) {
@@ -206,7 +205,7 @@ int main(int argc, char **argv)
     redisFree(s.redis);
     rr_buf_fini(&s.key);
     free(messages);
-    fprintf(stderr, "applied %" PRIu64 ", stale %" PRIu64 ", duplicate %" PRIu64 ", refused %" PRIu64 "\n",
-            s.applied, s.stale, s.duplicate, s.refused);
+    fprintf(stderr, "applied %" PRIu64 ", stale %" PRIu64 ", duplicate %" PRIu64 ", refused %" PRIu64 "\n", s.applied,
+            s.stale, s.duplicate, s.refused);
     return 0;
 }

@@ -128,8 +128,7 @@ static void pass_proto_reference(void)
     for (size_t k = 0; k < RECORDS; k++) {
         rr_record record;
 
-        must(record_from_proto_reference(b.protos[k], false, &b.scratch, &record, NULL, NULL) ==
-                 RR_DECODED_RECORD,
+        must(record_from_proto_reference(b.protos[k], false, &b.scratch, &record, NULL, NULL) == RR_DECODED_RECORD,
              "decode");
         b.sink += record.version.number;
     }
@@ -179,8 +178,7 @@ static void pass_json(void)
         rr_record record;
         int64_t clock_us;
 
-        must(rr_record_from_json(b.jsons[k], &b.scratch, &record, &clock_us, NULL) == RR_DECODED_RECORD,
-             "json");
+        must(rr_record_from_json(b.jsons[k], &b.scratch, &record, &clock_us, NULL) == RR_DECODED_RECORD, "json");
         b.sink += record.version.number;
     }
 }
@@ -199,8 +197,8 @@ static void pass_key(void)
 {
     for (size_t k = 0; k < RECORDS; k++) {
         rr_buf_clear(&b.text);
-        rr_key_unit(&b.text, RR_SLICE("rr"), &b.contract, b.updated[k].business_key,
-                    b.updated[k].metric_version, b.updated[k].window);
+        rr_key_unit(&b.text, RR_SLICE("rr"), &b.contract, b.updated[k].business_key, b.updated[k].metric_version,
+                    b.updated[k].window);
         b.sink += b.text.len;
     }
 }
@@ -349,8 +347,8 @@ int main(int argc, char **argv)
     make("hot", b.hot, false);
     make_cells();
     load_mapping(argc == 2 ? argv[1] : BENCH_DESCRIPTOR_SET);
-    printf("core name=sizes proto_bytes=%zu json_bytes=%zu value_bytes=%zu facts_bytes=%zu\n",
-           b.protos[0].len, b.jsons[0].len, b.values[0].len, b.facts[0].len);
+    printf("core name=sizes proto_bytes=%zu json_bytes=%zu value_bytes=%zu facts_bytes=%zu\n", b.protos[0].len,
+           b.jsons[0].len, b.values[0].len, b.facts[0].len);
     time_pass("decode_proto", pass_proto);
     time_pass("decode_proto_by_protobuf_c", pass_proto_reference);
     time_pass("decode_by_mapping", pass_mapping);

@@ -74,8 +74,7 @@ static void make_consumer(bench_link *link)
     config.AckPolicy = link->options->ack_all ? js_AckAll : js_AckExplicit;
     config.MaxAckPending = 65536;
     config.AckWait = INT64_C(120) * 1000000000;
-    bench_nats_check(js_AddConsumer(NULL, link->js, link->options->stream, &config, NULL, &code),
-                     "add consumer");
+    bench_nats_check(js_AddConsumer(NULL, link->js, link->options->stream, &config, NULL, &code), "add consumer");
 }
 
 static uint64_t floor_now(bench_link *link)
@@ -84,9 +83,8 @@ static uint64_t floor_now(bench_link *link)
     jsErrCode code = 0;
     uint64_t floor;
 
-    bench_nats_check(
-        js_GetConsumerInfo(&info, link->js, link->options->stream, link->options->consumer, NULL, &code),
-        "consumer info");
+    bench_nats_check(js_GetConsumerInfo(&info, link->js, link->options->stream, link->options->consumer, NULL, &code),
+                     "consumer info");
     floor = info->AckFloor.Stream;
     jsConsumerInfo_Destroy(info);
     return floor;
@@ -178,8 +176,8 @@ static void print_part(const char *prefix, const sample *from, const sample *to)
 
     printf(" %srate=%.0f %swall_us=%.3f %snats_us=%.3f %sredis_us=%.3f %sclient_us=%.3f", prefix,
            records / (to->time_s - from->time_s), prefix, (to->time_s - from->time_s) * 1e6 / records, prefix,
-           (to->nats_s - from->nats_s) * 1e6 / records, prefix, (to->redis_s - from->redis_s) * 1e6 / records,
-           prefix, (to->client_s - from->client_s) * 1e6 / records);
+           (to->nats_s - from->nats_s) * 1e6 / records, prefix, (to->redis_s - from->redis_s) * 1e6 / records, prefix,
+           (to->client_s - from->client_s) * 1e6 / records);
 }
 
 /* Of a program that has ended nothing is known any more. */

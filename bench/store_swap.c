@@ -56,8 +56,8 @@ static void fail(const char *what, const char *why)
     exit(1);
 }
 
-static void swap_batch(const rr_store_ops *ops, rr_store *store, rr_arena *arena, unsigned first,
-                       unsigned turn, bool made, int64_t expire_at_ms)
+static void swap_batch(const rr_store_ops *ops, rr_store *store, rr_arena *arena, unsigned first, unsigned turn,
+                       bool made, int64_t expire_at_ms)
 {
     rr_error error = {0};
 
@@ -82,8 +82,7 @@ static void swap_batch(const rr_store_ops *ops, rr_store *store, rr_arena *arena
 }
 
 /* Seconds of one pass over all units; turn and made say what is there. */
-static double swap_pass(const rr_store_ops *ops, rr_store *store, unsigned turn, bool made,
-                        int64_t expire_at_ms)
+static double swap_pass(const rr_store_ops *ops, rr_store *store, unsigned turn, bool made, int64_t expire_at_ms)
 {
     rr_arena arena;
     double since = now_s();
@@ -169,9 +168,8 @@ static void compare(rr_store *store, redisContext *context, int64_t expire_at_ms
     }
     printf("redis, %s: swap %.0f k/s, plain SET %.0f k/s, ratio %.2f; server %.2f and %.2f us each, ratio "
            "%.2f\n",
-           what, 2 * UNITS / median(swapped) / 1e3, 2 * UNITS / median(set) / 1e3,
-           median(set) / median(swapped), at_swaps * 1e6 / (2 * ROUNDS * UNITS),
-           at_sets * 1e6 / (2 * ROUNDS * UNITS), at_sets / at_swaps);
+           what, 2 * UNITS / median(swapped) / 1e3, 2 * UNITS / median(set) / 1e3, median(set) / median(swapped),
+           at_swaps * 1e6 / (2 * ROUNDS * UNITS), at_sets * 1e6 / (2 * ROUNDS * UNITS), at_sets / at_swaps);
 }
 
 static void bench_redis(void)
@@ -213,8 +211,8 @@ static void bench_memory(void)
             times[round] += swap_pass(&rr_store_memory_ops, store, 1 - i % 2, true, 0) / (PASSES * 4);
         }
     }
-    printf("memory: %.0f ns a swap of %d bytes, the filling in of the call included\n",
-           median(times) / UNITS * 1e9, VALUE_LEN);
+    printf("memory: %.0f ns a swap of %d bytes, the filling in of the call included\n", median(times) / UNITS * 1e9,
+           VALUE_LEN);
     rr_store_memory_ops.close(store);
 }
 

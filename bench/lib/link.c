@@ -34,15 +34,14 @@ void bench_link_bind(bench_link *link, bool pulls)
         jsSubOptions_Init(&with);
         with.Stream = options->stream;
         with.Consumer = options->consumer;
-        bench_nats_check(js_PullSubscribe(&link->sub, link->js, "bench.>", NULL, NULL, &with, &code),
-                         "subscribe");
+        bench_nats_check(js_PullSubscribe(&link->sub, link->js, "bench.>", NULL, NULL, &with, &code), "subscribe");
         return;
     }
     bench_nats_check(natsInbox_Create(&inbox), "inbox");
     snprintf(link->inbox, sizeof link->inbox, "%s", inbox);
     natsInbox_Destroy(inbox);
-    snprintf(link->pull_subject, sizeof link->pull_subject, "$JS.API.CONSUMER.MSG.NEXT.%s.%s",
-             options->stream, options->consumer);
+    snprintf(link->pull_subject, sizeof link->pull_subject, "$JS.API.CONSUMER.MSG.NEXT.%s.%s", options->stream,
+             options->consumer);
     bench_nats_check(natsConnection_SubscribeSync(&link->sub, link->connection, link->inbox), "subscribe");
     natsSubscription_SetPendingLimits(link->sub, -1, -1);
 }
@@ -54,9 +53,8 @@ static void top_up(bench_link *link)
     int len = snprintf(request, sizeof request, "{\"batch\":%zu,\"expires\":5000000000}", batch);
 
     while (link->owed + batch <= OUTSTANDING * batch) {
-        bench_nats_check(
-            natsConnection_PublishRequest(link->connection, link->pull_subject, link->inbox, request, len),
-            "pull");
+        bench_nats_check(natsConnection_PublishRequest(link->connection, link->pull_subject, link->inbox, request, len),
+                         "pull");
         link->owed += batch;
     }
 }
@@ -120,9 +118,8 @@ void bench_link_ack(bench_link *link, natsMsg **messages, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
         if (!link->options->ack_all || i + 1 == count) {
-            bench_nats_check(
-                natsConnection_PublishString(link->connection, natsMsg_GetReply(messages[i]), "+ACK"),
-                "acknowledge");
+            bench_nats_check(natsConnection_PublishString(link->connection, natsMsg_GetReply(messages[i]), "+ACK"),
+                             "acknowledge");
         }
         natsMsg_Destroy(messages[i]);
     }

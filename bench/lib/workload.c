@@ -133,10 +133,8 @@ static const struct {
     const char *name;
     fill *fill;
 } known[] = {
-    {"create", fill_create},   {"update", fill_update},
-    {"zipf", fill_zipf},       {"hot", fill_hot},
-    {"delta", fill_delta},     {"sessions", fill_sessions},
-    {"refused", fill_refused}, {"corrections", fill_corrections},
+    {"create", fill_create}, {"update", fill_update},     {"zipf", fill_zipf},       {"hot", fill_hot},
+    {"delta", fill_delta},   {"sessions", fill_sessions}, {"refused", fill_refused}, {"corrections", fill_corrections},
 };
 
 static fill *find(const char *name)

@@ -33,7 +33,7 @@ static void log_close(rr_channel *channel)
     }
 }
 
-/* Text from outside can neither begin a new line nor steer a terminal. */
+/* Escapes control characters, so that text from outside can neither begin a line nor steer a terminal. */
 static void put_shown(rr_buf *line, rr_slice text)
 {
     size_t shown = text.len < SHOWN_MAX ? text.len : SHOWN_MAX;

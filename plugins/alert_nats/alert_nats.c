@@ -22,8 +22,8 @@ static bool good_prefix(const char *prefix)
 {
     size_t len = strlen(prefix);
 
-    return len > 0 && len < SUBJECT_MAX / 2 && prefix[0] != '.' && prefix[len - 1] != '.'
-           && strstr(prefix, "..") == NULL && strpbrk(prefix, "*> \t\r\n") == NULL && prefix[0] != '$';
+    return len > 0 && len < SUBJECT_MAX / 2 && prefix[0] != '.' && prefix[len - 1] != '.' &&
+           strstr(prefix, "..") == NULL && strpbrk(prefix, "*> \t\r\n") == NULL && prefix[0] != '$';
 }
 
 static void nats_close(rr_channel *channel)
@@ -40,10 +40,18 @@ static rr_status nats_open(const rr_channel_options *from, rr_channel **channel,
 {
     rr_channel *made = calloc(1, sizeof *made);
     rr_nats_options options = {
-        .url = from->url, .name = "result-reconciler alerts", .user = from->user, .password = from->password,
-        .token = from->token, .credentials_file = from->credentials_file, .nkey_seed_file = from->nkey_seed_file,
-        .tls_ca_file = from->tls_ca_file, .tls_cert_file = from->tls_cert_file, .tls_key_file = from->tls_key_file,
-        .timeout_ms = from->timeout_ms, .patient = true,
+        .url = from->url,
+        .name = "result-reconciler alerts",
+        .user = from->user,
+        .password = from->password,
+        .token = from->token,
+        .credentials_file = from->credentials_file,
+        .nkey_seed_file = from->nkey_seed_file,
+        .tls_ca_file = from->tls_ca_file,
+        .tls_cert_file = from->tls_cert_file,
+        .tls_key_file = from->tls_key_file,
+        .timeout_ms = from->timeout_ms,
+        .patient = true,
     };
     rr_status status = RR_OK;
 
@@ -81,8 +89,8 @@ static void put_token(rr_buf *subject, rr_slice token)
     }
 }
 
-/* Subject and id as texts of their own. */
-static rr_status name_it(rr_channel *channel, const rr_alert_message *message, rr_error *error)
+/* Writes subject and id of a message as texts that end with a NUL. */
+static rr_status write_names(rr_channel *channel, const rr_alert_message *message, rr_error *error)
 {
     rr_buf_clear(&channel->subject);
     rr_buf_text(&channel->subject, channel->prefix);
@@ -101,7 +109,7 @@ static rr_status publish(rr_channel *channel, const rr_alert_message *message, r
 {
     natsMsg *made = NULL;
     natsStatus status;
-    rr_status named = name_it(channel, message, error);
+    rr_status named = write_names(channel, message, error);
 
     if (named != RR_OK) {
         return named;
@@ -115,9 +123,9 @@ static rr_status publish(rr_channel *channel, const rr_alert_message *message, r
     }
     natsMsg_Destroy(made);
     if (status == NATS_MAX_PAYLOAD) {
-        return rr_fail(error, RR_INPUT, "alert on %s: %zu bytes, but the server takes at most %" PRId64 " (max_payload)",
-                       channel->subject.data, message->json.len,
-                       natsConnection_GetMaxPayload(channel->nats->connection));
+        return rr_fail(
+            error, RR_INPUT, "alert on %s: %zu bytes, but the server takes at most %" PRId64 " (max_payload)",
+            channel->subject.data, message->json.len, natsConnection_GetMaxPayload(channel->nats->connection));
     }
     return status == NATS_OK ? RR_OK : rr_nats_fail(channel->nats, status, "send an alert", error);
 }
@@ -126,7 +134,7 @@ static rr_status nats_send(rr_channel *channel, const rr_alert_message *messages
 {
     natsStatus status;
 
-    /* While there is no connection the library would keep it in its own memory, which is not handed over. */
+    /* Without a connection the library would keep the alerts in its memory, and lose them with the process. */
     if (!rr_nats_connected(channel->nats)) {
         return rr_nats_fail_unconnected(channel->nats, "alerts", error);
     }

@@ -1,4 +1,4 @@
-/* Options to a connection, and the words of cnats to ours. */
+/* Making a connection from options, and errors from the codes of cnats. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "nats_connect.h"
 
@@ -36,11 +36,11 @@ int64_t rr_nats_now_ms(void)
     return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
 }
 
-/* "nats://user:secret@host:1,nats://other" without what stands before an @. */
-static void put_place(char *place, size_t room, const char *url)
+void rr_nats_place(const char *url, char *place, size_t room)
 {
     size_t used = 0;
 
+    place[0] = '\0';
     while (*url != '\0' && used + 1 < room) {
         size_t part = strcspn(url, ","), scheme = 0, secret = 0;
         const char *slashes = memmem(url, part, "://", 3), *at = memrchr(url, '@', part);
@@ -62,7 +62,7 @@ static void drop(rr_nats *nats)
     }
 }
 
-/* Wanted by cnats where it may connect later. */
+/* cnats needs one where it may connect later. */
 static void on_connected(natsConnection *connection, void *closure)
 {
     (void)connection;
@@ -75,7 +75,7 @@ static void on_closed(natsConnection *connection, void *closure)
     drop(closure);
 }
 
-/* Without a handler cnats writes to standard error on its own. */
+/* Without a handler cnats writes to standard error. */
 static void on_error(natsConnection *connection, natsSubscription *subscription, natsStatus status, void *closure)
 {
     (void)connection;
@@ -84,8 +84,8 @@ static void on_error(natsConnection *connection, natsSubscription *subscription,
     (void)closure;
 }
 
-/* The first word of the file that begins so and has that length (0: any that there is room for); false: none, or no such
- * file. */
+/* The first word of the file that begins so and has that length (0: any that there is room for); false: none, or no
+ * such file. */
 static bool read_word(const char *path, const char *begin, size_t len, char *word, size_t room)
 {
     char *text = malloc(KEY_FILE_MAX + 1), *rest = NULL;
@@ -127,12 +127,12 @@ natsStatus rr_nats_sign(const char *path, const char *nonce, unsigned char **sig
 
 bool rr_nats_public_key(const char *path, char *key)
 {
-    return read_word(path, "U", KEY_LEN, key, RR_NATS_WHO_MAX);
+    return read_word(path, "U", KEY_LEN, key, RR_NATS_LOGIN_MAX);
 }
 
 bool rr_nats_user_jwt(const char *path, char *jwt)
 {
-    return read_word(path, "eyJ", 0, jwt, RR_NATS_WHO_MAX);
+    return read_word(path, "eyJ", 0, jwt, RR_NATS_LOGIN_MAX);
 }
 
 char *rr_nats_json_text(const char *text)
@@ -161,7 +161,7 @@ static natsStatus sign(char **text, unsigned char **signature, int *len, const c
     return status;
 }
 
-/* What the library says, without "(conn.c:733): " before it. */
+/* The library's text, without "(conn.c:733): " before it. */
 static const char *words_of(const char *text)
 {
     const char *end = text == NULL || text[0] != '(' ? NULL : strstr(text, "): ");
@@ -169,7 +169,7 @@ static const char *words_of(const char *text)
     return end == NULL ? text : end + strlen("): ");
 }
 
-/* Where it says nothing, what the status is called. */
+/* The library's last text, or the name of the status. */
 static const char *last_words(natsStatus status)
 {
     const char *words = words_of(nats_GetLastError(NULL));
@@ -177,14 +177,15 @@ static const char *last_words(natsStatus status)
     return words == NULL ? natsStatus_GetText(status) : words;
 }
 
-/* The library's own words for a file that is not there have no name or no reason in them. NULL is fine. */
+/* The library's own errors name neither the file nor the reason. NULL is fine. */
 static rr_status check_file(const char *what, const char *path, rr_error *error)
 {
-    return path == NULL || access(path, R_OK) == 0 ? RR_OK
-                                                   : rr_fail(error, RR_CONFIG, "%s %s: %s", what, path, strerror(errno));
+    return path == NULL || access(path, R_OK) == 0
+               ? RR_OK
+               : rr_fail(error, RR_CONFIG, "%s %s: %s", what, path, strerror(errno));
 }
 
-/* A seed with an error in it would be noticed only when the server asks for a signature. */
+/* Without this check a broken seed would be noticed only when the server asks for a signature. */
 static rr_status check_seed(const char *path, rr_error *error)
 {
     char seed[SEED_LEN + 1];
@@ -198,13 +199,13 @@ static rr_status check_seed(const char *path, rr_error *error)
     status = nats_Sign(seed, "nonce", &signature, &len);
     explicit_bzero(seed, sizeof seed);
     free(signature);
-    return status == NATS_OK ? RR_OK : rr_fail(error, RR_CONFIG, "nkey %s: its seed is broken: %s", path,
-                                                          last_words(status));
+    return status == NATS_OK ? RR_OK
+                             : rr_fail(error, RR_CONFIG, "nkey %s: its seed is broken: %s", path, last_words(status));
 }
 
 static rr_status set_nkey(natsOptions *to, const char *path, rr_error *error)
 {
-    char key[RR_NATS_WHO_MAX];
+    char key[RR_NATS_LOGIN_MAX];
     rr_status status = check_file("nkey", path, error);
     natsStatus set;
 
@@ -213,14 +214,16 @@ static rr_status set_nkey(natsOptions *to, const char *path, rr_error *error)
         return status;
     }
     if (!rr_nats_public_key(path, key)) {
-        return rr_fail(error, RR_CONFIG, "nkey %s: the public key (a line U...) is missing beside the seed; "
-                       "add it: nk -inkey %s -pubout >> %s", path, path, path);
+        return rr_fail(error, RR_CONFIG,
+                       "nkey %s: the public key (a line U...) is missing beside the seed; "
+                       "add it: nk -inkey %s -pubout >> %s",
+                       path, path, path);
     }
     set = natsOptions_SetNKey(to, key, sign, (void *)path);
     return set == NATS_OK ? RR_OK : rr_fail(error, RR_CONFIG, "nkey %s: %s", path, last_words(set));
 }
 
-/* cnats 3.4 puts these texts into JSON as they are. */
+/* cnats 3.4 does not escape these texts in its JSON. */
 static natsStatus set_login(natsOptions *to, const rr_nats_options *options)
 {
     char *who = rr_nats_json_text(options->token != NULL ? options->token : options->user);
@@ -235,7 +238,7 @@ static natsStatus set_login(natsOptions *to, const rr_nats_options *options)
     return status;
 }
 
-static rr_status set_who(natsOptions *to, const rr_nats_options *options, rr_error *error)
+static rr_status set_credentials(natsOptions *to, const rr_nats_options *options, rr_error *error)
 {
     natsStatus status = NATS_OK;
 
@@ -281,7 +284,7 @@ static rr_status set_tls(natsOptions *to, const rr_nats_options *options, rr_err
     return set == NATS_OK ? RR_OK : rr_fail(error, RR_CONFIG, "tls: cert %s, key %s: %s", cert, key, last_words(set));
 }
 
-/* cnats takes a list with commas only where it makes the options itself, so it is taken apart here. */
+/* natsOptions_SetServers takes no list with commas. */
 static natsStatus set_servers(natsOptions *to, const char *url)
 {
     const char *servers[SERVERS_MAX];
@@ -303,7 +306,7 @@ static natsStatus set_servers(natsOptions *to, const char *url)
     return status;
 }
 
-static natsStatus set_manner(natsOptions *to, const rr_nats_options *options, rr_nats *nats)
+static natsStatus set_behaviour(natsOptions *to, const rr_nats_options *options, rr_nats *nats)
 {
     int timeout_ms = options->timeout_ms > 0 ? options->timeout_ms : 5000;
     natsStatus status = set_servers(to, options->url == NULL ? default_url : options->url);
@@ -326,8 +329,8 @@ static natsStatus set_manner(natsOptions *to, const rr_nats_options *options, rr
     return status;
 }
 
-/* Patience is for a server that is away; one that does not take us as we are never will. While the library goes on
- * trying it does not tell why it fails, so that is kept from the first time. */
+/* Only for a server that is away: one that refuses the login is not tried again. While the library goes on trying it
+ * does not tell why it fails, so the reason of the first failure is kept. */
 static rr_status connect_patiently(natsOptions *to, rr_nats *nats, rr_error *error)
 {
     natsStatus status = natsOptions_SetRetryOnFailedConnect(to, true, on_connected, NULL);
@@ -343,8 +346,7 @@ static rr_status connect_patiently(natsOptions *to, rr_nats *nats, rr_error *err
     return rr_nats_fail(nats, status, "connect", error);
 }
 
-/* cnats 3.4 takes a signature that begins with a zero byte for none, which one in 256 does. Each attempt signs another
- * nonce of the server. */
+/* cnats 3.4 drops a signature that begins with a zero byte, as one in 256 does. Each attempt signs another nonce. */
 static natsStatus connect_once(natsOptions *to, const rr_nats_options *options, rr_nats *nats)
 {
     int nonces = options->nkey_seed_file != NULL || options->credentials_file != NULL ? NONCES : 1;
@@ -358,13 +360,13 @@ static natsStatus connect_once(natsOptions *to, const rr_nats_options *options, 
 
 static rr_status connect_with(natsOptions *to, const rr_nats_options *options, rr_nats *nats, rr_error *error)
 {
-    natsStatus status = set_manner(to, options, nats);
+    natsStatus status = set_behaviour(to, options, nats);
     rr_status done;
 
     if (status != NATS_OK) {
         return rr_fail(error, RR_CONFIG, "url %s: %s; expected nats://host:port", nats->place, last_words(status));
     }
-    done = set_who(to, options, error);
+    done = set_credentials(to, options, error);
     if (done == RR_OK) {
         done = set_tls(to, options, error);
     }
@@ -407,10 +409,10 @@ rr_status rr_nats_open(const rr_nats_options *options, rr_nats **nats, rr_error 
     }
     atomic_store(&made->users, 2);
     made->options = *options;
-    put_place(made->place, sizeof made->place, options->url == NULL ? default_url : options->url);
+    rr_nats_place(options->url == NULL ? default_url : options->url, made->place, sizeof made->place);
     status = connect_with(to, options, made, error);
-    /* Its threads may be at work for a while on what was closed. At the end of the process they would meet a TLS library
-     * that is taken down; so they end before it, which was set up by now. */
+    /* The library's threads may still work on a closed connection. At the end of the process they must end before the
+     * TLS library, which was set up by now, so the handler is registered here. */
     pthread_once(&opened, end_library_at_exit);
     natsOptions_Destroy(to);
     if (status != RR_OK) {
@@ -429,14 +431,14 @@ void rr_nats_retire(rr_nats *nats, natsSubscription *subscription)
         return;
     }
     natsSubscription_Unsubscribe(subscription);
-    if (natsConnection_IsClosed(nats->connection)
-        || natsConnection_FlushTimeout(nats->connection, RETIRE_MS) == NATS_OK) {
+    if (natsConnection_IsClosed(nats->connection) ||
+        natsConnection_FlushTimeout(nats->connection, RETIRE_MS) == NATS_OK) {
         natsSubscription_Destroy(subscription);
         return;
     }
     grown = reallocarray(nats->retired, nats->retired_count + 1, sizeof *grown);
     if (grown != NULL) {
-        /* Without memory it is never freed, which is better than too early. */
+        /* Without memory it is never freed: better than too early. */
         nats->retired = grown;
         nats->retired[nats->retired_count++] = subscription;
     }
@@ -475,8 +477,7 @@ bool rr_nats_gave_up(const rr_nats *nats)
 rr_status rr_nats_status(natsStatus status)
 {
     switch (status) {
-    case NATS_OK:
-        return RR_OK;
+    case NATS_OK: return RR_OK;
     case NATS_IO_ERROR:
     case NATS_CONNECTION_CLOSED:
     case NATS_NO_SERVER:
@@ -486,25 +487,20 @@ rr_status rr_nats_status(natsStatus status)
     case NATS_NOT_YET_CONNECTED:
     case NATS_NO_RESPONDERS:
     case NATS_INSUFFICIENT_BUFFER:
-    case NATS_SYS_ERROR:
-        return RR_UNAVAILABLE;
+    case NATS_SYS_ERROR: return RR_UNAVAILABLE;
     case NATS_SECURE_CONNECTION_WANTED:
     case NATS_SECURE_CONNECTION_REQUIRED:
     case NATS_CONNECTION_AUTH_FAILED:
     case NATS_NOT_PERMITTED:
     case NATS_SSL_ERROR:
     case NATS_ADDRESS_MISSING:
-    case NATS_INVALID_SUBJECT:
-        return RR_CONFIG;
-    case NATS_NO_MEMORY:
-        return RR_MEMORY;
+    case NATS_INVALID_SUBJECT: return RR_CONFIG;
+    case NATS_NO_MEMORY: return RR_MEMORY;
     case NATS_INVALID_ARG:
     case NATS_INVALID_SUBSCRIPTION:
     case NATS_INVALID_TIMEOUT:
-    case NATS_ILLEGAL_STATE:
-        return RR_INTERNAL;
-    default:
-        return RR_REFUSED_BY_SERVER;
+    case NATS_ILLEGAL_STATE: return RR_INTERNAL;
+    default: return RR_REFUSED_BY_SERVER;
     }
 }
 
@@ -523,30 +519,31 @@ static bool was_cut(natsStatus status, const char *text)
 static void put_hint_of_certificate(char *hint, const rr_nats_options *options)
 {
     if (options->tls_cert_file == NULL) {
-        snprintf(hint, HINT_MAX, "; the server may want a certificate of ours: give 'cert' and 'key' of 'tls'");
+        snprintf(hint, HINT_MAX, "; the server may require a client certificate: give 'cert' and 'key' of 'tls'");
     } else {
-        snprintf(hint, HINT_MAX, "; the server may not accept our certificate %s: its log tells", options->tls_cert_file);
+        snprintf(hint, HINT_MAX, "; the server may refuse the client certificate %s: its log tells why",
+                 options->tls_cert_file);
     }
 }
 
 static void put_hint_of_server(char *hint, const rr_nats_options *options, const char *text)
 {
     if (strstr(text, "expired") != NULL || strstr(text, "not yet valid") != NULL) {
-        return; /* that says it */
+        return; /* the text tells the cause */
     }
     if (strstr(text, "alert") != NULL) {
         put_hint_of_certificate(hint, options);
     } else if (strstr(text, "mismatch") != NULL) {
         snprintf(hint, HINT_MAX, "; the server's certificate is not for the host of the URL");
     } else if (options->tls_ca_file == NULL) {
-        snprintf(hint, HINT_MAX, "; who signed the server's certificate is not known here: give 'ca' of 'tls'");
+        snprintf(hint, HINT_MAX, "; the issuer of the server's certificate is not trusted: give 'ca' of 'tls'");
     } else {
         snprintf(hint, HINT_MAX, "; the server's certificate is not signed by 'ca' of 'tls', %s", options->tls_ca_file);
     }
 }
 
-/* The likely cause, in the words of the configuration. With TLS 1.3 a client believes that it is connected before the
- * server has looked at its certificate: one that is not accepted looks like a server that goes. */
+/* The likely cause, in the words of the configuration. With TLS 1.3 a client counts as connected before the server has
+ * checked its certificate: a refused certificate looks like a closed connection. */
 static void put_hint(char *hint, const rr_nats *nats, natsStatus status, const char *text)
 {
     const rr_nats_options *options = &nats->options;
@@ -555,10 +552,11 @@ static void put_hint(char *hint, const rr_nats *nats, natsStatus status, const c
 
     hint[0] = '\0';
     if (status == NATS_CONNECTION_AUTH_FAILED) {
-        snprintf(hint, HINT_MAX, named ? "; user, password, token or key are not accepted"
-                                       : "; the server wants to know who we are: give 'user', 'token', 'credentials' or 'nkey'");
+        snprintf(hint, HINT_MAX,
+                 named ? "; user, password, token or key are not accepted"
+                       : "; the server requires a login: give 'user', 'token', 'credentials' or 'nkey'");
     } else if (status == NATS_SECURE_CONNECTION_WANTED) {
-        snprintf(hint, HINT_MAX, "; the server has no TLS: the URL is to begin with nats://, without 'tls'");
+        snprintf(hint, HINT_MAX, "; the server has no TLS: use a URL with nats://, and no 'tls'");
     } else if (status == NATS_SSL_ERROR) {
         put_hint_of_server(hint, options, text);
     } else if (nats->connection == NULL && rr_nats_is_secure(options) && was_cut(status, text)) {
@@ -566,20 +564,20 @@ static void put_hint(char *hint, const rr_nats *nats, natsStatus status, const c
     }
 }
 
-/* No answer comes to a question that we may not ask, or not hear the answer to. */
-static const char *why_silent(const rr_nats *nats)
+const char *rr_nats_denial(const rr_nats *nats)
 {
     const char *last = NULL;
 
-    return nats->connection != NULL && natsConnection_GetLastError(nats->connection, &last) == NATS_NOT_PERMITTED && last != NULL
+    return nats->connection != NULL && natsConnection_GetLastError(nats->connection, &last) == NATS_NOT_PERMITTED &&
+                   last != NULL
                ? last
                : "";
 }
 
 rr_status rr_nats_fail(const rr_nats *nats, natsStatus status, const char *what, rr_error *error)
 {
-    /* The library keeps the text of an older error beside a plain time-out, so only its own sentence is sure there. */
-    const char *text = status == NATS_TIMEOUT ? why_silent(nats) : last_words(status);
+    /* Beside a time-out the library keeps the text of an older error. */
+    const char *text = status == NATS_TIMEOUT ? rr_nats_denial(nats) : last_words(status);
     bool more = text[0] != '\0' && strcmp(text, natsStatus_GetText(status)) != 0;
     char hint[HINT_MAX];
 
@@ -607,8 +605,10 @@ rr_status rr_nats_js_fail(const rr_nats *nats, natsStatus status, int code, cons
     rr_status ours = rr_nats_status(status);
 
     if (status == NATS_NO_RESPONDERS) {
-        return rr_fail(error, RR_UNAVAILABLE, "%s: %s: JetStream does not answer; is it enabled there (jetstream {} in "
-                       "the server's configuration, or -js), and for this account?", what, nats->place);
+        return rr_fail(error, RR_UNAVAILABLE,
+                       "%s: %s: JetStream does not answer; is it enabled there (jetstream {} in "
+                       "the server's configuration, or -js), and for this account?",
+                       what, nats->place);
     }
     if (code == 0) {
         return rr_nats_fail(nats, status, what, error);

@@ -1,4 +1,4 @@
-/* The list of what is in hand under `ack: all`, sorted by stream sequence. */
+/* The list of known deliveries under `ack: all`, sorted by stream sequence. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "js_acks.h"
 
@@ -15,7 +15,7 @@ void rr_acks_reset(rr_acks *acks, uint64_t next_consumer)
     acks->head = acks->tail = 0;
     acks->next_consumer = next_consumer;
     acks->debt = acks->debt_to = 0;
-    acks->disordered = false;
+    acks->is_reordered = false;
 }
 
 void rr_acks_owe(rr_acks *acks, uint64_t debt, uint64_t debt_to)
@@ -94,7 +94,7 @@ static bool insert(rr_acks *acks, const rr_reply *reply)
     }
     at = find(acks, reply->stream);
     if (at < acks->tail) {
-        acks->disordered = true;
+        acks->is_reordered = true;
         memmove(acks->entries + at + 1, acks->entries + at, (acks->tail - at) * sizeof *acks->entries);
     }
     acks->entries[at] = (rr_ack_entry){.reply = *reply};
@@ -112,7 +112,7 @@ rr_acks_answer rr_acks_take(rr_acks *acks, const rr_reply *reply)
     if (is_at(acks, at, reply->stream)) {
         /* Delivered again. What was done stays done: the effect is stored, whichever copy it came from. */
         acks->entries[at].reply = *reply;
-        acks->disordered = acks->disordered || at + 1 < acks->tail;
+        acks->is_reordered = acks->is_reordered || at + 1 < acks->tail;
     } else if (!insert(acks, reply)) {
         return RR_ACKS_NO_MEMORY;
     } else if (acks->debt > 0 && reply->stream <= acks->debt_to) {
@@ -146,7 +146,7 @@ static size_t stop_before(const rr_acks *acks, size_t end)
 {
     uint64_t least = UINT64_MAX;
 
-    if (!acks->disordered) {
+    if (!acks->is_reordered) {
         return end;
     }
     for (size_t i = acks->tail; i > acks->head; i--) {
@@ -178,7 +178,7 @@ bool rr_acks_due(rr_acks *acks, rr_reply *reply)
     acks->head = end;
     if (acks->head == acks->tail) {
         acks->head = acks->tail = 0;
-        acks->disordered = false;
+        acks->is_reordered = false;
     }
     return true;
 }

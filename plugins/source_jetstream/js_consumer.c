@@ -1,6 +1,6 @@
-/* The stream and the durable consumer: looked up, made, or refused with the difference in words. */
+/* Finding, making and checking the stream's consumer. */
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "js_internal.h"
+#include "js_consumer.h"
 
 #include <stdio.h>
 
@@ -16,7 +16,8 @@ static jsAckPolicy wanted_ack(const rr_source *source)
     return source->options.ack == RR_ACK_ALL ? js_AckAll : js_AckExplicit;
 }
 
-/* Four times what can be under way at once, so that one batch at work and one to come again never stop the flow. */
+/* Four times what can be under way at once, so that deliveries at work and deliveries to be repeated never stop the
+ * flow. */
 static int64_t wanted_pending(const rr_source *source)
 {
     size_t flying = source->options.batch * source->options.pulls * 4;
@@ -24,30 +25,13 @@ static int64_t wanted_pending(const rr_source *source)
     return flying > 20000 ? (int64_t)flying : 20000;
 }
 
-rr_status rr_js_within(const rr_source *source, rr_error *error)
-{
-    return error == NULL ? RR_INTERNAL
-                         : rr_error_within(error, "consumer %s of stream %s", source->options.consumer,
-                                           source->options.stream);
-}
-
-rr_status rr_js_gone(rr_source *source, const char *why, rr_error *error)
-{
-    rr_fail(&source->failed, RR_CONFIG, "%s", why);
-    rr_js_within(source, &source->failed);
-    if (error != NULL) {
-        *error = source->failed;
-    }
-    return RR_CONFIG;
-}
-
 rr_status rr_js_missing(rr_source *source, const char *why, rr_error *error)
 {
     int64_t now_ms = rr_nats_now_ms();
 
-    source->missing_from_ms = source->missing_from_ms == 0 ? now_ms : source->missing_from_ms;
-    if (!source->clustered || now_ms - source->missing_from_ms > MISSING_MS) {
-        return rr_js_gone(source, why, error);
+    source->missing_since_ms = source->missing_since_ms == 0 ? now_ms : source->missing_since_ms;
+    if (!source->is_clustered || now_ms - source->missing_since_ms > MISSING_MS) {
+        return rr_js_fail_for_good(source, why, error);
     }
     return rr_fail(error, RR_UNAVAILABLE, "consumer %s of stream %s: a server says that it is not there; asking again",
                    source->options.consumer, source->options.stream);
@@ -63,35 +47,39 @@ rr_status rr_js_consumer_info(rr_source *source, int wait_ms, jsConsumerInfo **i
     options.Wait = wait_ms;
     status = js_GetConsumerInfo(info, source->js, source->options.stream, source->options.consumer, &options, &code);
     if (status == NATS_OK) {
-        source->clustered = (*info)->Cluster != NULL && (*info)->Cluster->Name != NULL;
-        source->missing_from_ms = 0;
+        source->is_clustered = (*info)->Cluster != NULL && (*info)->Cluster->Name != NULL;
+        source->missing_since_ms = 0;
         return RR_OK;
     }
     *info = NULL;
     if (code == JSStreamNotFoundErr) {
-        return rr_js_missing(source, "the stream is gone; its messages are lost to us, and a new one of that name would "
-                          "count from 1 again: start anew on purpose, with another consumer", error);
+        return rr_js_missing(
+            source,
+            "the stream is gone and its messages with it; a new stream of that name counts from 1 again. "
+            "If that is intended, configure another consumer",
+            error);
     }
     if (status == NATS_NOT_FOUND || code == JSConsumerNotFoundErr) {
-        return rr_js_missing(source, "the consumer is gone, and with it what was acknowledged; make it again on purpose",
-                             error);
+        return rr_js_missing(
+            source, "the consumer is gone, and with it what was acknowledged; make it again on purpose", error);
     }
-    source->missing_from_ms = 0; /* no answer is none that says so */
+    source->missing_since_ms = 0; /* without an answer nobody says that it is missing */
     return rr_nats_js_fail(source->nats, status, (int)code, "ask for the consumer", error);
 }
 
-/* --- an existing one --- */
+/* --- checks --- */
 
-static rr_status refuse(const rr_source *source, rr_error *error, const char *what, const char *is,
-                        const char *wanted)
+static rr_status refuse(const rr_source *source, rr_error *error, const char *what, const char *is, const char *wanted)
 {
-    rr_fail(error, RR_CONFIG, "%s is %s, but %s; change the configuration or the consumer (nats consumer edit, or make "
-            "another one)", what, is, wanted);
+    rr_fail(error, RR_CONFIG,
+            "%s is %s, but %s; change the configuration or the consumer (nats consumer edit, or make "
+            "another one)",
+            what, is, wanted);
     return rr_js_within(source, error);
 }
 
-static rr_status refuse_number(const rr_source *source, rr_error *error, const char *what, int64_t is,
-                               const char *unit, const char *wanted)
+static rr_status refuse_number(const rr_source *source, rr_error *error, const char *what, int64_t is, const char *unit,
+                               const char *wanted)
 {
     char text[64];
 
@@ -123,8 +111,8 @@ static rr_status check_manner(const rr_source *source, const jsConsumerConfig *c
         return refuse(source, error, "headers_only", "true", "the payload is needed");
     }
     if (config->MemoryStorage) {
-        return refuse(source, error, "its state", "kept in memory", "what was acknowledged must survive a restart of "
-                      "the server");
+        return refuse(source, error, "its state", "kept in memory",
+                      "acknowledgements must survive a restart of the server");
     }
     return RR_OK;
 }
@@ -170,7 +158,7 @@ static rr_status check(rr_source *source, const jsConsumerConfig *config, rr_err
     return status != RR_OK ? status : check_numbers(source, config, error);
 }
 
-/* --- a new one --- */
+/* --- making one --- */
 
 static void print_start(const rr_source_options *options, char *text, size_t room)
 {
@@ -181,18 +169,25 @@ static void print_start(const rr_source_options *options, char *text, size_t roo
     }
 }
 
-static rr_status say_missing(const rr_source *source, rr_error *error)
+static rr_status fail_missing(const rr_source *source, rr_error *error)
 {
     const rr_source_options *options = &source->options;
     char start[32];
 
     print_start(options, start, sizeof start);
-    rr_fail(error, RR_CONFIG, "there is no such consumer. Write `create: true` in its configuration, or make it: nats "
+    rr_fail(error, RR_CONFIG,
+            "there is no such consumer. Write `create: true` in its configuration, or make it: nats "
             "consumer add %s %s --pull --deliver=%s --ack=%s --wait=%ds --max-deliver=-1 --max-pending=%lld "
-            "--replay=instant --filter='%s'", options->stream, options->consumer, start,
-            ack_word(wanted_ack(source)), options->ack_wait_s, (long long)wanted_pending(source),
-            options->filter == NULL ? "" : options->filter);
+            "--replay=instant --filter='%s'",
+            options->stream, options->consumer, start, ack_word(wanted_ack(source)), options->ack_wait_s,
+            (long long)wanted_pending(source), options->filter == NULL ? "" : options->filter);
     return rr_js_within(source, error);
+}
+
+/* From 1970 to 2262: what nanoseconds in 64 bits can say. 0 would be no time at all. */
+static int64_t ns_of(int64_t time_us)
+{
+    return time_us <= 0 ? 1 : time_us > INT64_MAX / 1000 ? INT64_MAX : time_us * 1000;
 }
 
 static rr_status make(rr_source *source, rr_error *error)
@@ -210,7 +205,7 @@ static rr_status make(rr_source *source, rr_error *error)
     config.DeliverPolicy = options->start == RR_START_NEW    ? js_DeliverNew
                            : options->start == RR_START_TIME ? js_DeliverByStartTime
                                                              : js_DeliverAll;
-    config.OptStartTime = options->start == RR_START_TIME ? options->start_time_us * 1000 : 0;
+    config.OptStartTime = options->start == RR_START_TIME ? ns_of(options->start_time_us) : 0;
     config.AckPolicy = wanted_ack(source);
     config.AckWait = (int64_t)options->ack_wait_s * NS_PER_S;
     config.MaxDeliver = -1;
@@ -238,24 +233,30 @@ static rr_status look_at_stream(rr_source *source, rr_error *error)
     int64_t per_subject;
 
     if (status == NATS_NOT_FOUND || code == JSStreamNotFoundErr) {
-        return rr_fail(error, RR_CONFIG, "there is no stream %s on %s; make it (`reconciler streams --config FILE "
-                       "--create`, or nats stream add %s), or correct `stream`", name, source->nats->place, name);
+        return rr_fail(error, RR_CONFIG,
+                       "there is no stream %s on %s; make it (`reconciler streams --config FILE "
+                       "--create`, or nats stream add %s), or correct `stream`",
+                       name, source->nats->place, name);
     }
     if (status != NATS_OK) {
         return rr_nats_js_fail(source->nats, status, (int)code, "ask for the stream", error);
     }
-    source->work_queue = info->Config->Retention == js_WorkQueuePolicy;
+    source->is_work_queue = info->Config->Retention == js_WorkQueuePolicy;
     per_subject = info->Config->MaxMsgsPerSubject;
     jsStreamInfo_Destroy(info);
-    if (source->work_queue && source->options.ack == RR_ACK_ALL) {
-        return rr_fail(error, RR_CONFIG, "stream %s has work queue retention, and there the server allows only "
-                       "explicit acknowledgement: write `ack: explicit`", name);
+    if (source->is_work_queue && source->options.ack == RR_ACK_ALL) {
+        return rr_fail(error, RR_CONFIG,
+                       "stream %s has work queue retention, and there the server allows only "
+                       "explicit acknowledgement: write `ack: explicit`",
+                       name);
     }
-    /* The server takes the removal of a message that waits for its acknowledgement as one, and that covers all before. */
+    /* When the server removes a message that is not acknowledged it counts as acknowledged, and so do all before it. */
     if (per_subject > 0 && source->options.ack == RR_ACK_ALL) {
-        return rr_fail(error, RR_CONFIG, "stream %s keeps %lld messages a subject (max_msgs_per_subject): the server "
+        return rr_fail(error, RR_CONFIG,
+                       "stream %s keeps %lld messages a subject (max_msgs_per_subject): the server "
                        "removes older ones out of order, and under `ack: all` each removal acknowledges everything "
-                       "before it; write `ack: explicit`", name, (long long)per_subject);
+                       "before it; write `ack: explicit`",
+                       name, (long long)per_subject);
     }
     return RR_OK;
 }
@@ -267,7 +268,7 @@ rr_status rr_js_check(rr_source *source, const jsConsumerConfig *config, rr_erro
     return done != RR_OK || config == NULL ? done : check(source, config, error);
 }
 
-/* For who only reads beside it, or publishes: the consumer's filter, where there is a consumer. */
+/* A source that is read_only needs the consumer only for its filter. */
 static rr_status take_filter(rr_source *source, rr_error *error)
 {
     const rr_source_options *options = &source->options;
@@ -301,7 +302,7 @@ rr_status rr_js_bind(rr_source *source, rr_error *error)
     }
     status = js_GetConsumerInfo(&info, source->js, options->stream, options->consumer, NULL, &code);
     if (status == NATS_NOT_FOUND || code == JSConsumerNotFoundErr) {
-        return options->create ? make(source, error) : say_missing(source, error);
+        return options->create ? make(source, error) : fail_missing(source, error);
     }
     if (status != NATS_OK) {
         rr_nats_js_fail(source->nats, status, (int)code, "ask for it", error);

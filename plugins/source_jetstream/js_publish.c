@@ -1,10 +1,13 @@
-/* Storing messages: requests of our own, many under way at once, each answer told by its number. */
+/* Publishing with requests of its own: many are under way at once, and the number at the end of its subject tells which
+ * message an answer confirms. */
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "js_internal.h"
+#include "js_publish.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
+
+#include "js_json.h"
 
 enum {
     FLYING_MAX = 256,
@@ -19,45 +22,6 @@ enum {
 };
 
 static const char once_header[] = "Nats-Expected-Last-Subject-Sequence";
-
-/* --- the server's answers --- */
-
-static const char *after_name(rr_slice json, const char *name)
-{
-    char quoted[64];
-    int len = snprintf(quoted, sizeof quoted, "\"%s\":", name);
-    const char *at = json.len == 0 ? NULL : memmem(json.data, json.len, quoted, (size_t)len);
-
-    return at == NULL ? NULL : at + len;
-}
-
-uint64_t rr_js_json_number(rr_slice json, const char *name)
-{
-    const char *at = after_name(json, name), *end = json.len == 0 ? json.data : json.data + json.len;
-    uint64_t number = 0;
-
-    for (; at != NULL && at < end && *at >= '0' && *at <= '9' && number < UINT64_MAX / 10 - 9; at++) {
-        number = number * 10 + (uint64_t)(*at - '0');
-    }
-    return number;
-}
-
-bool rr_js_json_text(rr_slice json, const char *name, char *text, size_t room)
-{
-    const char *at = after_name(json, name), *end = json.len == 0 ? json.data : json.data + json.len;
-    size_t len = 0;
-
-    text[0] = '\0';
-    if (at == NULL || at >= end || *at != '"') {
-        return false;
-    }
-    for (at++; at < end && *at != '"' && len + 1 < room; at++) {
-        at += *at == '\\' && at + 1 < end;
-        text[len++] = *at;
-    }
-    text[len] = '\0';
-    return true;
-}
 
 /* --- one message --- */
 
@@ -111,19 +75,20 @@ static natsStatus add_header(natsMsg *message, const rr_header *header)
     return status;
 }
 
-/* Of the header that tells that the payload was cut. */
+/* The size of the header that tells that the payload was cut. */
 static size_t cut_header_size(const rr_publication *item)
 {
     return item->cut_header.len + NUMBER_MAX + 4;
 }
 
-/* Bytes on the wire, headers included; 0: a header cannot be sent, and error says which. */
+/* Bytes on the wire, headers included. 0: a header cannot be sent, and the error names it. */
 static size_t size_of(rr_publication *item)
 {
     size_t size = item->payload.len;
 
     if (item->header_count > 0 || item->once || item->cut_from > 0) {
-        size += HEADER_LINE + (item->once ? sizeof once_header + 4 : 0) + (item->cut_from > 0 ? cut_header_size(item) : 0);
+        size +=
+            HEADER_LINE + (item->once ? sizeof once_header + 4 : 0) + (item->cut_from > 0 ? cut_header_size(item) : 0);
     }
     for (size_t i = 0; i < item->header_count; i++) {
         const rr_header *header = &item->headers[i];
@@ -163,7 +128,7 @@ static natsStatus fill(natsMsg *message, const rr_publication *item)
     return status;
 }
 
-/* Leaves `len` bytes of the payload. False: it may not be cut, or nothing would be won. */
+/* Cuts the payload to `len` bytes. False: it may not be cut, or is not longer. */
 static bool cut_to(rr_publication *item, size_t len)
 {
     if (!good_header_name(item->cut_header) || len >= item->payload.len) {
@@ -176,7 +141,7 @@ static bool cut_to(rr_publication *item, size_t len)
     return true;
 }
 
-/* Cuts what the server would refuse; *size is what is left then. */
+/* Cuts the payload so that the server takes it; updates *size. */
 static bool cut_for_server(rr_publication *item, size_t most, size_t *size)
 {
     size_t over = *size - most + (item->cut_from == 0 ? cut_header_size(item) + HEADER_LINE : 0);
@@ -204,13 +169,14 @@ static rr_status check_item(rr_source *source, rr_publication *item, char *subje
         return item->error.status;
     }
     if (size > (size_t)most && !cut_for_server(item, (size_t)most, &size)) {
-        return rr_fail(&item->error, RR_INPUT, "subject %s: %zu bytes with headers, but the server takes at most %" PRId64
-                       " (max_payload)", subject, size, most);
+        return rr_fail(&item->error, RR_INPUT,
+                       "subject %s: %zu bytes with headers, but the server takes at most %" PRId64 " (max_payload)",
+                       subject, size, most);
     }
     return RR_OK;
 }
 
-/* Sends it; false: it could not be, and its error says why. */
+/* False: it cannot be sent, and its error says why. */
 static bool send_item(rr_source *source, rr_publication *item, uint64_t number)
 {
     char subject[SUBJECT_MAX], reply[160];
@@ -220,7 +186,7 @@ static bool send_item(rr_source *source, rr_publication *item, uint64_t number)
     if (check_item(source, item, subject) != RR_OK) {
         return false;
     }
-    snprintf(reply, sizeof reply, "%s.%" PRIu64, source->answers_inbox, number);
+    snprintf(reply, sizeof reply, "%s.%" PRIu64, source->confirm_inbox, number);
     status = natsMsg_Create(&message, subject, reply, item->payload.data, (int)item->payload.len);
     if (status == NATS_OK) {
         status = fill(message, item);
@@ -239,10 +205,12 @@ static bool send_item(rr_source *source, rr_publication *item, uint64_t number)
     return true;
 }
 
-static void say_unbound(rr_publication *item)
+static void fail_unbound(rr_publication *item)
 {
-    rr_fail(&item->error, RR_CONFIG, "subject %.*s: no stream keeps it; bind it to one (nats stream add, or edit its "
-            "subjects)", (int)item->subject.len, item->subject.data);
+    rr_fail(&item->error, RR_CONFIG,
+            "subject %.*s: no stream keeps it; bind it to one (nats stream add, or edit its "
+            "subjects)",
+            (int)item->subject.len, item->subject.data);
 }
 
 static void take_confirmation(rr_publication *item, natsMsg *message)
@@ -254,30 +222,65 @@ static void take_confirmation(rr_publication *item, natsMsg *message)
     if (code == WRONG_LAST_SEQUENCE && item->once) {
         item->already = true;
         item->error = (rr_error){0};
-    } else if (after_name(json, "error") != NULL) {
+    } else if (rr_js_json_value(json, "error") != NULL) {
         rr_js_json_text(json, "description", why, sizeof why);
-        rr_fail(&item->error, RR_REFUSED_BY_SERVER, "subject %.*s: %s (JetStream error %" PRIu64 "); %zu bytes of payload",
-                (int)item->subject.len, item->subject.data, why, code, item->payload.len);
-    } else if (after_name(json, "seq") == NULL) {
+        rr_fail(&item->error, RR_REFUSED_BY_SERVER,
+                "subject %.*s: %s (JetStream error %" PRIu64 "); %zu bytes of payload", (int)item->subject.len,
+                item->subject.data, why, code, item->payload.len);
+    } else if (rr_js_json_value(json, "seq") == NULL) {
         rr_fail(&item->error, RR_CONFIG, "subject %.*s: answered by something that is not a stream",
                 (int)item->subject.len, item->subject.data);
     } else {
-        item->already = after_name(json, "duplicate") != NULL;
+        item->already = rr_js_json_value(json, "duplicate") != NULL;
         item->error = (rr_error){0};
     }
 }
 
-/* What became of the messages under way. */
+/* Messages under way. */
 typedef struct answers {
     size_t missing; /* not answered yet */
-    size_t nobody;  /* of these: nobody listens on the subject; which one they were is not told by cnats */
+    size_t nobody;  /* of these: no stream listens on the subject; cnats does not tell which messages they are */
 } answers;
 
-/* Its stream takes no message as large as this, and does not say how large one may be: half of it, under the same number. */
+/* A stream refuses a message that is too large without telling its limit: half of it is sent, under the same number. */
 static bool sent_smaller(rr_source *source, rr_publication *item, uint64_t number, natsMsg *message)
 {
     return rr_js_json_number(rr_js_data(message), "err_code") == TOO_LARGE && cut_to(item, item->payload.len / 2) &&
            send_item(source, item, number);
+}
+
+/* Waiting for an answer, or not sent for want of a connection. */
+static bool is_waiting(const rr_publication *item)
+{
+    return item->error.status == RR_UNAVAILABLE;
+}
+
+/* The error has the subject in quotes. */
+static bool names_subject(const char *denial, rr_slice subject)
+{
+    char quoted[SUBJECT_MAX + 2];
+    int len = snprintf(quoted, sizeof quoted, "\"%.*s\"", (int)subject.len, subject.data);
+
+    return len > 0 && (size_t)len < sizeof quoted && strstr(denial, quoted) != NULL;
+}
+
+/* A message that the user may not publish is not answered; the server sends an error that names the subject. Returns
+ * how many of those that wait have met it. */
+static size_t take_denials(const rr_source *source, rr_publication *items, size_t count)
+{
+    const char *denial = rr_nats_denial(source->nats);
+    size_t denied = 0;
+
+    for (size_t i = 0; denial[0] != '\0' && i < count; i++) {
+        rr_publication *item = &items[i];
+
+        if (is_waiting(item) && names_subject(denial, item->subject)) {
+            rr_fail(&item->error, RR_REFUSED_BY_SERVER, "subject %.*s: %s: %s; the user's permissions must allow it",
+                    (int)item->subject.len, item->subject.data, source->nats->place, denial);
+            denied++;
+        }
+    }
+    return denied;
 }
 
 /* Waits for the answers to `items`, whose numbers begin at `base`. */
@@ -287,7 +290,7 @@ static void collect(rr_source *source, rr_publication *items, size_t count, uint
     natsMsg *message = NULL;
 
     while (got->missing > got->nobody && rr_nats_now_ms() < deadline_ms) {
-        natsStatus status = natsSubscription_NextMsg(&message, source->answers, SLICE_MS);
+        natsStatus status = natsSubscription_NextMsg(&message, source->confirmations, SLICE_MS);
 
         if (status == NATS_OK) {
             const char *suffix = strrchr(natsMsg_GetSubject(message), '.');
@@ -305,15 +308,11 @@ static void collect(rr_source *source, rr_publication *items, size_t count, uint
             return;
         }
     }
+    /* Not before: the error may be an old one, and the permission granted since. */
+    got->missing -= take_denials(source, items, count);
 }
 
-/* Waiting for an answer, or not sent for want of a connection. */
-static bool is_waiting(const rr_publication *item)
-{
-    return item->error.status == RR_UNAVAILABLE;
-}
-
-/* False: the server did not confirm or take all of them. */
+/* False: not all of them were answered. */
 static bool publish_some(rr_source *source, rr_publication *items, size_t count)
 {
     uint64_t base = source->published;
@@ -331,14 +330,14 @@ static bool publish_some(rr_source *source, rr_publication *items, size_t count)
     if (waiting == got.nobody) {
         for (size_t i = 0; i < count; i++) {
             if (is_waiting(&items[i])) {
-                say_unbound(&items[i]);
+                fail_unbound(&items[i]);
             }
         }
         return true;
     }
-    /* Answers that come later must not meet the next call. */
-    rr_nats_retire(source->nats, source->answers);
-    source->answers = NULL;
+    /* Late answers must not reach the next call. */
+    rr_nats_retire(source->nats, source->confirmations);
+    source->confirmations = NULL;
     return false;
 }
 
@@ -347,8 +346,9 @@ static rr_status prepare(rr_source *source, rr_error *error)
     if (source->nats == NULL || !rr_nats_connected(source->nats)) {
         return rr_js_unavailable(source, error);
     }
-    return source->answers != NULL ? RR_OK
-                                   : rr_js_subscribe(source, &source->answers, source->answers_inbox, error);
+    return source->confirmations != NULL
+               ? RR_OK
+               : rr_js_subscribe(source, &source->confirmations, source->confirm_inbox, error);
 }
 
 rr_status rr_js_publish(rr_source *source, rr_publication *publications, size_t count, rr_error *error)
@@ -400,7 +400,7 @@ rr_status rr_js_bound(rr_source *source, rr_slice subject, char stream[256], rr_
         return rr_nats_js_fail(source->nats, status, 0, "ask which stream keeps a subject", error);
     }
     json = rr_js_data(message);
-    list = after_name(json, "streams");
+    list = rr_js_json_value(json, "streams");
     if (list != NULL && *list == '[') {
         size_t skipped = (size_t)(list + 1 - json.data);
         const char *open = memchr(list, '"', json.len - skipped + 1);

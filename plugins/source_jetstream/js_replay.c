@@ -1,15 +1,17 @@
-/* Reading a range of the stream again, beside the consumer and without any effect on it.
+/* Reading a range of the stream again, without any effect on the consumer.
  *
- * A reader of its own: an ephemeral consumer without acknowledgement, kept in
- * the server's memory. A work queue allows none, so there the messages are
- * asked for one by one.
+ * It is read by an ephemeral consumer without acknowledgement, which the server
+ * keeps in memory. A work queue allows none, so there messages are requested
+ * one by one.
  */
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "js_internal.h"
+#include "js_replay.h"
 
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
+
+#include "js_delivery.h"
+#include "js_get.h"
 
 enum { ROUND = 256, INACTIVE_S = 300 };
 
@@ -19,18 +21,18 @@ typedef struct reading {
     bool (*each)(void *context, const rr_delivery *delivery);
     void *context;
     bool ended;
-    bool enough; /* no more is wanted, whatever there is */
-    uint64_t next; /* nothing below it is to come any more */
+    bool enough;   /* the caller wants no more */
+    uint64_t next; /* no message below it comes any more */
     char subject[2 * RR_JS_NAME_MAX + 64], inbox[128];
     natsSubscription *sub;
 } reading;
 
-static void hand_over(reading *run, rr_delivery *delivery, uint64_t pending)
+static void pass_on(reading *run, rr_delivery *delivery, uint64_t pending)
 {
     delivery->handle = NULL;
     run->next = delivery->stream_sequence + 1;
-    run->enough = delivery->stream_sequence > run->to || !run->each(run->context, delivery)
-                  || delivery->stream_sequence == run->to;
+    run->enough = delivery->stream_sequence > run->to || !run->each(run->context, delivery) ||
+                  delivery->stream_sequence == run->to;
     run->ended = run->enough || pending == 0;
 }
 
@@ -44,7 +46,7 @@ static rr_status ask_round(reading *run, rr_error *error)
     return status == NATS_OK ? RR_OK : rr_nats_fail(run->source->nats, status, "read again", error);
 }
 
-/* One round: up to ROUND messages, or what there is until a status message ends it. */
+/* One round: up to ROUND messages; a status message ends it earlier. */
 static rr_status read_round(reading *run, rr_error *error)
 {
     rr_status done = ask_round(run, error);
@@ -60,13 +62,13 @@ static rr_status read_round(reading *run, rr_error *error)
         if (status != NATS_OK) {
             return rr_nats_fail(run->source->nats, status, "read again", error);
         }
-        more = rr_js_delivery(&(rr_feed_message){.subject = rr_slice_of(natsMsg_GetSubject(message)),
-                                                 .reply = rr_slice_of(natsMsg_GetReply(message)),
-                                                 .payload = rr_js_data(message)},
+        more = rr_js_delivery(&(rr_nats_client_message){.subject = rr_slice_of(natsMsg_GetSubject(message)),
+                                                        .reply = rr_slice_of(natsMsg_GetReply(message)),
+                                                        .payload = rr_js_data(message)},
                               &reply, NULL, &delivery);
         if (more) {
             got++;
-            hand_over(run, &delivery, reply.pending);
+            pass_on(run, &delivery, reply.pending);
         }
         natsMsg_Destroy(message);
     }
@@ -86,36 +88,22 @@ static rr_status subscribe_to(reading *run, const char *consumer, rr_error *erro
     return status;
 }
 
-/* A reader may be with a server of a cluster that does not have the newest messages yet, and sees an end too early. Whoever
- * asked up to a certain place goes by what was not there, so it asks the stream's leader whether there is more. */
+/* The reader may be with a server of a cluster that does not have the newest messages yet, and then it ends too early.
+ * A caller that asked up to a certain sequence takes what did not come for removed. So the leader is asked for more. */
 static rr_status confirm_end(reading *run, rr_error *error)
 {
     rr_source *source = run->source;
-    char subject[RR_JS_NAME_MAX + 32], request[6 * RR_JS_FILTER_MAX + 64];
-    char *filter = rr_nats_json_text(source->filter[0] == '\0' ? ">" : source->filter);
-    natsMsg *answer = NULL;
-    natsStatus status;
-    rr_slice json;
-    uint64_t found;
-    bool none;
+    rr_js_stored found;
+    rr_status status = rr_js_next_message(source, run->next, source->filter, &found, error);
 
-    if (filter == NULL) {
-        return rr_fail(error, RR_MEMORY, "memory ran out");
+    if (status != RR_OK) {
+        return status;
     }
-    snprintf(subject, sizeof subject, "$JS.API.STREAM.MSG.GET.%s", source->options.stream);
-    snprintf(request, sizeof request, "{\"seq\":%" PRIu64 ",\"next_by_subj\":\"%s\"}", run->next, filter);
-    free(filter);
-    status = natsConnection_RequestString(&answer, source->nats->connection, subject, request, source->options.timeout_ms);
-    if (status != NATS_OK) {
-        return rr_nats_fail(source->nats, status, "ask for the end of the stream", error);
-    }
-    json = rr_js_data(answer);
-    found = rr_js_json_number(json, "seq");
-    none = rr_js_json_number(json, "err_code") == JSNoMessageFoundErr;
-    natsMsg_Destroy(answer);
-    return none || found > run->to ? RR_OK
-                                   : rr_fail(error, RR_UNAVAILABLE, "stream %s: one of its servers does not have all of it yet; "
-                                             "asking again", source->options.stream);
+    return found.sequence == 0 || found.sequence > run->to
+               ? RR_OK
+               : rr_fail(error, RR_UNAVAILABLE,
+                         "stream %s: a server of the cluster does not have all of it yet; asking again",
+                         source->options.stream);
 }
 
 static rr_status read_by_consumer(reading *run, rr_error *error)
@@ -156,7 +144,7 @@ static rr_status read_by_consumer(reading *run, rr_error *error)
 
 /* --- a work queue --- */
 
-/* The subject passes a filter with wildcards; an empty filter lets all pass. */
+/* Whether a subject matches a filter with wildcards. */
 static bool passes(const char *filter, const char *subject)
 {
     while (*filter != '\0' && *subject != '\0') {
@@ -194,11 +182,14 @@ static rr_status read_one(reading *run, uint64_t sequence, rr_error *error)
     }
     if (source->filter[0] == '\0' || passes(source->filter, natsMsg_GetSubject(message))) {
         rr_delivery delivery = {
-            .subject = rr_slice_of(natsMsg_GetSubject(message)), .payload = rr_js_data(message),
-            .stream_sequence = sequence, .times_delivered = 1, .stored_at_us = natsMsg_GetTime(message) / 1000,
+            .subject = rr_slice_of(natsMsg_GetSubject(message)),
+            .payload = rr_js_data(message),
+            .stream_sequence = sequence,
+            .times_delivered = 1,
+            .stored_at_us = natsMsg_GetTime(message) / 1000,
         };
 
-        hand_over(run, &delivery, 1);
+        pass_on(run, &delivery, 1);
     }
     natsMsg_Destroy(message);
     return RR_OK;
@@ -228,7 +219,10 @@ static rr_status read_one_by_one(reading *run, rr_error *error)
 rr_status rr_js_replay(rr_source *source, uint64_t from, uint64_t to, bool (*each)(void *, const rr_delivery *),
                        void *context, rr_error *error)
 {
-    reading run = {.source = source, .from = from == 0 ? 1 : from, .to = to == 0 ? UINT64_MAX : to, .each = each,
+    reading run = {.source = source,
+                   .from = from == 0 ? 1 : from,
+                   .to = to == 0 ? UINT64_MAX : to,
+                   .each = each,
                    .context = context};
 
     run.next = run.from;
@@ -238,5 +232,5 @@ rr_status rr_js_replay(rr_source *source, uint64_t from, uint64_t to, bool (*eac
     if (run.from > run.to) {
         return RR_OK;
     }
-    return source->work_queue ? read_one_by_one(&run, error) : read_by_consumer(&run, error);
+    return source->is_work_queue ? read_one_by_one(&run, error) : read_by_consumer(&run, error);
 }

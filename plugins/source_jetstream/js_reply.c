@@ -29,8 +29,8 @@ bool rr_reply_parse(rr_slice subject, rr_reply *reply, rr_slice *head)
     const char *tokens[TOKENS_MAX], *end;
     size_t count = 0, first;
 
-    if (subject.len < sizeof prefix || memcmp(subject.data, prefix, sizeof prefix - 1) != 0
-        || memchr(subject.data, '\0', subject.len) != NULL) {
+    if (subject.len < sizeof prefix || memcmp(subject.data, prefix, sizeof prefix - 1) != 0 ||
+        memchr(subject.data, '\0', subject.len) != NULL) {
         return false;
     }
     end = subject.data + subject.len;

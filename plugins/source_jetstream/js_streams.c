@@ -1,11 +1,12 @@
 /* Making a stream, for `reconciler streams --create`. */
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "js_internal.h"
+#include "js_streams.h"
 
 #include <stdlib.h>
 
-static rr_status make(rr_source *source, const char *name, const char *const *subjects, size_t count,
-                      rr_error *error)
+#include "js_source.h"
+
+static rr_status make(rr_source *source, const char *name, const char *const *subjects, size_t count, rr_error *error)
 {
     jsStreamConfig config;
     jsErrCode code = 0;
@@ -16,8 +17,7 @@ static rr_status make(rr_source *source, const char *name, const char *const *su
     config.Subjects = (const char **)subjects;
     config.SubjectsLen = (int)count;
     status = js_AddStream(NULL, source->js, &config, NULL, &code);
-    return status == NATS_OK ? RR_OK
-                             : rr_nats_js_fail(source->nats, status, (int)code, "make the stream", error);
+    return status == NATS_OK ? RR_OK : rr_nats_js_fail(source->nats, status, (int)code, "make the stream", error);
 }
 
 rr_status rr_js_make_stream(const rr_source_options *options, const char *name, const char *const *subjects,

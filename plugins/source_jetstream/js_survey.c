@@ -1,9 +1,12 @@
-/* A look at the stream, the consumer and the stream of the dead letters, also where they will not do. */
+/* The survey of stream, consumer and the dead letters' stream, also where they do not fit. */
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "js_internal.h"
+#include "js_survey.h"
 
 #include <stdio.h>
 #include <stdlib.h>
+
+#include "js_consumer.h"
+#include "js_publish.h"
 
 enum { NS_PER_US = 1000, NS_PER_MS = 1000000 };
 
@@ -28,8 +31,7 @@ static void take_config(const jsStreamConfig *config, rr_stream_survey *survey)
     unsigned retention = (unsigned)config->Retention;
 
     snprintf(survey->name, sizeof survey->name, "%s", config->Name);
-    snprintf(survey->storage, sizeof survey->storage, "%s",
-             config->Storage == js_MemoryStorage ? "memory" : "file");
+    snprintf(survey->storage, sizeof survey->storage, "%s", config->Storage == js_MemoryStorage ? "memory" : "file");
     snprintf(survey->retention, sizeof survey->retention, "%s", retention < 3 ? retentions[retention] : "");
     snprintf(survey->discard, sizeof survey->discard, "%s", config->Discard == js_DiscardNew ? "new" : "old");
     survey->discard_new_per_subject = rr_known_of(config->DiscardNewPerSubject);
@@ -63,17 +65,15 @@ static void forget_numbers(rr_stream_survey *survey)
     survey->first_at_us = survey->last_at_us = RR_NOT_TOLD;
 }
 
-/* Without a permission NATS does not answer at all, so silence is no proof that the server is away. */
+/* Without a permission NATS does not answer at all, so silence does not prove that the server is away. */
 static void hide(rr_source_survey *survey, const char *what, const char *name, const char *why)
 {
     size_t len = strlen(survey->hidden);
 
-    snprintf(survey->hidden + len, sizeof survey->hidden - len, "%s%s %s: %s", len == 0 ? "" : "; ", what,
-             name, why);
+    snprintf(survey->hidden + len, sizeof survey->hidden - len, "%s%s %s: %s", len == 0 ? "" : "; ", what, name, why);
 }
 
-static void ask_stream(rr_source *source, const char *name, rr_stream_survey *stream,
-                       rr_source_survey *survey)
+static void ask_stream(rr_source *source, const char *name, rr_stream_survey *stream, rr_source_survey *survey)
 {
     jsStreamInfo *info = NULL;
     jsErrCode code = 0;
@@ -111,14 +111,13 @@ static void take_consumer(const jsConsumerConfig *config, rr_consumer_survey *su
     survey->there = RR_YES;
     snprintf(survey->ack, sizeof survey->ack, "%s", ack_word(config->AckPolicy));
     snprintf(survey->deliver, sizeof survey->deliver, "%s", deliver_word(config->DeliverPolicy));
-    snprintf(survey->filter, sizeof survey->filter, "%s",
-             config->FilterSubject == NULL ? "" : config->FilterSubject);
+    snprintf(survey->filter, sizeof survey->filter, "%s", config->FilterSubject == NULL ? "" : config->FilterSubject);
     survey->ack_wait_ms = config->AckWait / NS_PER_MS;
     survey->max_deliver = bound_of(config->MaxDeliver);
     survey->max_ack_pending = bound_of(config->MaxAckPending);
 }
 
-static void look_whether_fit(rr_source *source, const jsConsumerConfig *config, rr_source_survey *survey)
+static void check_fit(rr_source *source, const jsConsumerConfig *config, rr_source_survey *survey)
 {
     rr_error why = {0};
 
@@ -142,7 +141,7 @@ static void ask_consumer(rr_source *source, rr_source_survey *survey)
     } else {
         hide(survey, "consumer", source->options.consumer, natsStatus_GetText(status));
     }
-    look_whether_fit(source, info == NULL ? NULL : info->Config, survey);
+    check_fit(source, info == NULL ? NULL : info->Config, survey);
     jsConsumerInfo_Destroy(info);
 }
 
@@ -176,8 +175,7 @@ rr_status rr_js_survey(const rr_source_options *options, rr_slice dead_letter, r
     rr_status status;
 
     *survey = (rr_source_survey){.max_payload = RR_NOT_TOLD};
-    survey->consumer.ack_wait_ms = survey->consumer.max_deliver = survey->consumer.max_ack_pending =
-        RR_NOT_TOLD;
+    survey->consumer.ack_wait_ms = survey->consumer.max_deliver = survey->consumer.max_ack_pending = RR_NOT_TOLD;
     forget_numbers(&survey->stream);
     forget_numbers(&survey->dead_letters);
     status = rr_js_open_unbound(options, &source, error);

@@ -1,131 +1,19 @@
-/* Connecting, and the ops that only send. */
+/* Opening, acknowledging, and info. */
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "js_internal.h"
+#include "source_jetstream.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "js_consumer.h"
+#include "js_find_time.h"
+#include "js_publish.h"
+#include "js_pull.h"
+#include "js_replay.h"
+#include "js_streams.h"
+#include "js_survey.h"
+
 enum { CLOSE_FLUSH_MS = 1000, QUIET_MS = 20 };
-
-rr_status rr_js_connect(rr_source *source, rr_error *error)
-{
-    const rr_source_options *from = &source->options;
-    rr_nats_options options = {
-        .url = from->url, .user = from->user, .password = from->password, .token = from->token,
-        .credentials_file = from->credentials_file, .nkey_seed_file = from->nkey_seed_file,
-        .tls_ca_file = from->tls_ca_file, .tls_cert_file = from->tls_cert_file, .tls_key_file = from->tls_key_file,
-        .timeout_ms = from->timeout_ms,
-    };
-    jsOptions js;
-    natsStatus status;
-
-    if (rr_nats_open(&options, &source->nats, error) != RR_OK) {
-        return error == NULL ? RR_UNAVAILABLE : error->status;
-    }
-    jsOptions_Init(&js);
-    js.Wait = from->timeout_ms;
-    status = natsConnection_JetStream(&source->js, source->nats->connection, &js);
-    if (status != NATS_OK) {
-        rr_nats_fail(source->nats, status, "JetStream", error);
-        rr_js_disconnect(source);
-        return rr_nats_status(status);
-    }
-    return RR_OK;
-}
-
-void rr_js_disconnect(rr_source *source)
-{
-    rr_nats_stop(source->nats);
-    rr_feed_close(&source->feed);
-    source->bound = false;
-    source->owed = 0;
-    rr_nats_retire(source->nats, source->answers);
-    source->answers = NULL;
-    jsCtx_Destroy(source->js);
-    source->js = NULL;
-    rr_nats_close(source->nats);
-    source->nats = NULL;
-}
-
-rr_status rr_js_unavailable(const rr_source *source, rr_error *error)
-{
-    const char *last = NULL;
-
-    if (source->nats == NULL) {
-        return rr_fail(error, RR_UNAVAILABLE, "not connected to %s; trying again", source->options.url);
-    }
-    if (rr_nats_connected(source->nats) && !source->feed.open && source->feed.why[0] != '\0') {
-        return rr_fail(error, RR_UNAVAILABLE, "%s: %s; trying again", source->nats->place, source->feed.why);
-    }
-    natsConnection_GetLastError(source->nats->connection, &last);
-    return rr_fail(error, RR_UNAVAILABLE, "%s: not connected%s%s; trying again", source->nats->place,
-                   last != NULL && last[0] != '\0' ? ": " : "", last == NULL ? "" : last);
-}
-
-/* --- opening --- */
-
-static bool good_name(const char *name)
-{
-    return name != NULL && name[0] != '\0' && strlen(name) <= RR_JS_NAME_MAX
-           && strpbrk(name, ".*> \t\r\n/\\\"") == NULL;
-}
-
-static rr_status check_options(const rr_source_options *options, rr_error *error)
-{
-    if (!good_name(options->stream)) {
-        return rr_fail(error, RR_CONFIG, "stream: '%s' is not a name of a stream (no points, spaces or wildcards)",
-                       options->stream == NULL ? "" : options->stream);
-    }
-    if (!good_name(options->consumer)) {
-        return rr_fail(error, RR_CONFIG, "consumer: '%s' is not a name of a consumer (no points, spaces or wildcards)",
-                       options->consumer == NULL ? "" : options->consumer);
-    }
-    if (options->filter != NULL && strlen(options->filter) > RR_JS_FILTER_MAX) {
-        return rr_fail(error, RR_CONFIG, "filter: longer than %d bytes", RR_JS_FILTER_MAX);
-    }
-    if (options->ack_wait_s != 0 && options->ack_wait_s < RR_JS_ACK_WAIT_MIN_S) {
-        return rr_fail(error, RR_CONFIG, "ack_wait: %d s is too short for a batch; at least %d s, better 60 s",
-                       options->ack_wait_s, RR_JS_ACK_WAIT_MIN_S);
-    }
-    return RR_OK;
-}
-
-static void fill_in(rr_source *source, const rr_source_options *options)
-{
-    rr_source_options *own = &source->options;
-
-    *own = *options;
-    own->url = own->url == NULL ? "nats://127.0.0.1:4222" : own->url;
-    own->batch = own->batch == 0 ? 1024 : own->batch;
-    own->pulls = own->pulls == 0 ? 3 : own->pulls;
-    own->ack_wait_s = own->ack_wait_s == 0 ? 60 : own->ack_wait_s;
-    own->timeout_ms = own->timeout_ms <= 0 ? 5000 : own->timeout_ms;
-    snprintf(source->pull_subject, sizeof source->pull_subject, "$JS.API.CONSUMER.MSG.NEXT.%s.%s", own->stream,
-             own->consumer);
-}
-
-rr_status rr_js_open_unbound(const rr_source_options *options, rr_source **source, rr_error *error)
-{
-    rr_source *made;
-    rr_status status = check_options(options, error);
-
-    *source = NULL;
-    if (status != RR_OK) {
-        return status;
-    }
-    made = calloc(1, sizeof *made);
-    if (made == NULL) {
-        return rr_fail(error, RR_MEMORY, "no memory for a source");
-    }
-    fill_in(made, options);
-    status = rr_js_connect(made, error);
-    if (status != RR_OK) {
-        free(made);
-        return status;
-    }
-    *source = made;
-    return RR_OK;
-}
 
 static rr_status js_open(const rr_source_options *options, rr_source **source, rr_error *error)
 {
@@ -149,12 +37,12 @@ static rr_status js_open(const rr_source_options *options, rr_source **source, r
 
 /* --- acknowledging --- */
 
-/* A delivery's handle is its reply subject, where it was received: a space ends it. */
+/* A delivery's handle points to its reply subject among the received bytes; a space ends it. */
 static void answer(rr_source *source, const void *handle, rr_slice word)
 {
     const char *reply = handle;
 
-    rr_feed_publish(&source->feed, (rr_slice){reply, strcspn(reply, " \t")}, (rr_slice){NULL, 0}, word);
+    rr_nats_client_publish(&source->client, (rr_slice){reply, strcspn(reply, " \t")}, (rr_slice){NULL, 0}, word);
 }
 
 static void answer_all(rr_source *source, const rr_delivery *deliveries, size_t count, rr_slice word)
@@ -162,35 +50,36 @@ static void answer_all(rr_source *source, const rr_delivery *deliveries, size_t 
     for (size_t i = 0; i < count; i++) {
         answer(source, deliveries[i].handle, word);
     }
-    rr_feed_send(&source->feed);
+    rr_nats_client_send(&source->client);
 }
 
 static void free_deliveries(rr_source *source, const rr_delivery *deliveries, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
-        rr_feed_release(&source->feed, deliveries[i].handle);
+        rr_nats_client_release(&source->client, deliveries[i].handle);
     }
 }
 
-/* Only on the connection that the deliveries came by. A server that lost the last moments (kill -9) has counted back, and
- * an acknowledgement from before would set its floor above what it believes to have delivered: it then delivers that
- * again, for ever, deaf to every acknowledgement. What is not acknowledged here comes again. */
+/* Sends the acknowledgement that is due, only over the connection that brought its deliveries. A server that was killed
+ * may have lost its last counts. An acknowledgement of earlier deliveries would set its floor above what it believes to
+ * have delivered; then it repeats these messages for ever and ignores every acknowledgement. Deliveries that are not
+ * acknowledged here come again. */
 static void acknowledge_due(rr_source *source)
 {
     char subject[RR_REPLY_MAX];
     rr_reply reply;
 
-    if (source->failed.status == RR_OK && rr_js_in_step(source) && rr_acks_due(&source->acks, &reply)) {
-        size_t len = rr_reply_print((rr_slice){source->head, source->head_len}, &reply, subject);
+    if (source->failed.status == RR_OK && rr_js_is_bound(source) && rr_acks_due(&source->acks, &reply)) {
+        size_t len = rr_reply_print((rr_slice){source->reply_head, source->reply_head_len}, &reply, subject);
 
-        rr_feed_publish(&source->feed, (rr_slice){subject, len}, (rr_slice){NULL, 0}, RR_SLICE("+ACK"));
-        rr_feed_send(&source->feed);
+        rr_nats_client_publish(&source->client, (rr_slice){subject, len}, (rr_slice){NULL, 0}, RR_SLICE("+ACK"));
+        rr_nats_client_send(&source->client);
     }
 }
 
 static rr_status sent(const rr_source *source, rr_error *error)
 {
-    return source->feed.open ? RR_OK : rr_js_unavailable(source, error);
+    return source->client.socket.is_open ? RR_OK : rr_js_unavailable(source, error);
 }
 
 static rr_status js_ack(rr_source *source, const rr_delivery *deliveries, size_t count, rr_error *error)
@@ -210,22 +99,22 @@ static rr_status js_ack(rr_source *source, const rr_delivery *deliveries, size_t
 static rr_status js_progress(rr_source *source, const rr_delivery *deliveries, size_t count, rr_error *error)
 {
     answer_all(source, deliveries, count, RR_SLICE("+WPI"));
-    rr_feed_receive(&source->feed); /* nobody else does while the caller waits, and the server gives up on who does not */
+    rr_nats_client_receive(&source->client); /* the server closes the connection of a client that does not read */
     return sent(source, error);
 }
 
-/* What came to the inbox and was not handed out. The pulls outstanding are finite, so it runs dry; what comes after the
- * last look waits for ack_wait. */
-static const void **collect_rest(rr_source *source, size_t *count)
+/* The reply subjects of messages that came and were never fetched. Outstanding pulls bring a limited number. Messages
+ * that come later are repeated after ack_wait. */
+static const void **take_unfetched(rr_source *source, size_t *count)
 {
     int64_t until_ms = rr_nats_now_ms() + CLOSE_FLUSH_MS;
     const void **rest = NULL, **grown;
-    rr_feed_message message;
+    rr_nats_client_message message;
 
-    while (rr_nats_now_ms() < until_ms && rr_feed_next(&source->feed, QUIET_MS, &message)) {
+    while (rr_nats_now_ms() < until_ms && rr_nats_client_next(&source->client, QUIET_MS, &message)) {
         grown = message.reply.len == 0 ? NULL : reallocarray(rest, *count + 1, sizeof *rest);
         if (grown == NULL) {
-            rr_feed_release(&source->feed, message.subject.data);
+            rr_nats_client_release(&source->client, message.subject.data);
             continue;
         }
         rest = grown;
@@ -234,28 +123,28 @@ static const void **collect_rest(rr_source *source, size_t *count)
     return rest;
 }
 
-/* Ends our interest, and lets go what was not handed out. In this order: else the server would hand what we let go
- * straight to our own pulls. (nats-server 2.9 forgets the first that is let go while it still meets a pull whose inbox is
- * gone; it comes after ack_wait.) */
+/* Unsubscribes, then gives back what was never fetched. In this order: else the server would deliver it to our own
+ * pulls again. (nats-server 2.9 forgets the first message that is given back while a pull without subscriber is left;
+ * it repeats that one after ack_wait.) */
 static void leave(rr_source *source)
 {
     size_t count = 0;
     const void **rest;
 
-    if (source->leaving) {
+    if (source->is_leaving) {
         return;
     }
-    rest = collect_rest(source, &count);
-    rr_feed_unsubscribe(&source->feed);
+    rest = take_unfetched(source, &count);
+    rr_nats_client_unsubscribe(&source->client);
     for (size_t i = 0; i < count; i++) {
         if (source->options.ack == RR_ACK_EXPLICIT) {
             answer(source, rest[i], RR_SLICE("-NAK"));
         }
-        rr_feed_release(&source->feed, rest[i]);
+        rr_nats_client_release(&source->client, rest[i]);
     }
-    rr_feed_send(&source->feed);
+    rr_nats_client_send(&source->client);
     free(rest);
-    source->leaving = true;
+    source->is_leaving = true;
 }
 
 static void js_release(rr_source *source, const rr_delivery *deliveries, size_t count, bool leaving)
@@ -263,21 +152,11 @@ static void js_release(rr_source *source, const rr_delivery *deliveries, size_t 
     if (leaving) {
         leave(source);
     }
-    /* Under `ack: all` whoever reads next asks for what is outstanding (js_settle.c). */
+    /* Under `ack: all` the next reader asks for outstanding messages (js_settle.c). */
     if (leaving && source->options.ack == RR_ACK_EXPLICIT) {
         answer_all(source, deliveries, count, RR_SLICE("-NAK"));
     }
     free_deliveries(source, deliveries, count);
-}
-
-rr_status rr_js_flush(rr_source *source, int timeout_ms, rr_error *error)
-{
-    if (rr_feed_flush(&source->feed, timeout_ms > 0 ? timeout_ms : 1)) {
-        return RR_OK;
-    }
-    return source->feed.open ? rr_fail(error, RR_UNAVAILABLE, "%s: not everything was sent within %d ms", source->nats->place,
-                                       timeout_ms)
-                             : rr_js_unavailable(source, error);
 }
 
 static void js_close(rr_source *source)
@@ -286,14 +165,14 @@ static void js_close(rr_source *source)
         return;
     }
     leave(source);
-    rr_feed_flush(&source->feed, CLOSE_FLUSH_MS);
+    rr_nats_client_flush(&source->client, CLOSE_FLUSH_MS);
     rr_js_disconnect(source);
-    rr_feed_fini(&source->feed);
+    rr_nats_client_fini(&source->client);
     rr_acks_fini(&source->acks);
     free(source);
 }
 
-/* --- what there is --- */
+/* --- info --- */
 
 static void copy_stream(rr_source_info *info, const jsStreamInfo *stream)
 {
@@ -312,7 +191,7 @@ static void copy_stream(rr_source_info *info, const jsStreamInfo *stream)
     snprintf(info->storage, sizeof info->storage, "%s", config->Storage == js_MemoryStorage ? "memory" : "file");
 }
 
-/* Where the consumer was made to start: what lies before was never meant for us. */
+/* Where the consumer starts: earlier messages were never meant for it. */
 static void copy_start(rr_source_info *info, const jsConsumerInfo *consumer)
 {
     const jsConsumerConfig *config = consumer->Config;
@@ -340,15 +219,14 @@ static rr_status js_info(rr_source *source, rr_source_info *info, rr_error *erro
     }
     status = js_GetStreamInfo(&stream, source->js, source->options.stream, NULL, &code);
     if (status != NATS_OK) {
-        return status == NATS_NOT_FOUND
-                   ? rr_js_missing(source, "the stream is gone", error)
-                   : rr_nats_js_fail(source->nats, status, (int)code, "ask for the stream", error);
+        return status == NATS_NOT_FOUND ? rr_js_missing(source, "the stream is gone", error)
+                                        : rr_nats_js_fail(source->nats, status, (int)code, "ask for the stream", error);
     }
     copy_stream(info, stream);
     jsStreamInfo_Destroy(stream);
     done = rr_js_consumer_info(source, source->options.timeout_ms, &consumer, error);
     if (done == RR_CONFIG && source->options.read_only) {
-        return RR_OK; /* it is not there yet, or no more */
+        return RR_OK; /* a reader needs no consumer */
     }
     if (done == RR_OK) {
         info->ack_floor = consumer->AckFloor.Stream;
@@ -376,6 +254,7 @@ const rr_source_ops rr_source_jetstream_ops = {
     .info = js_info,
     .flush = rr_js_flush,
     .replay = rr_js_replay,
+    .find_time = rr_js_find_time,
     .survey = rr_js_survey,
     .make_stream = rr_js_make_stream,
 };

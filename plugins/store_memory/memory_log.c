@@ -4,10 +4,12 @@
 
 #include <stdlib.h>
 
+#include "must.h"
+
 struct rr_log {
     rr_log_item *ring;
     size_t first, count, room, most;
-    size_t settled; /* so many from the first are done: no need to look at them again */
+    size_t settled; /* the first `settled` entries are done and not looked at again */
     uint64_t next;  /* the next sequence */
 };
 
@@ -24,6 +26,7 @@ rr_log *rr_log_new(size_t most)
 
 static rr_log_item *item_at(const rr_log *log, size_t index)
 {
+    RR_MUST(log->room != 0);
     return &log->ring[(log->first + index) % log->room];
 }
 

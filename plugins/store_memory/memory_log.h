@@ -1,6 +1,6 @@
-/* rr_log: a capped log of the memory store, with what each entry was handed out for.
+/* rr_log: a capped log of the memory store; each entry knows when it was handed out.
  *
- * The oldest entries make room for new ones, done or not. An entry is handed out
+ * New entries replace the oldest ones, done or not. An entry is handed out
  * again after its idle time, until it is done.
  */
 /* SPDX-License-Identifier: Apache-2.0 */

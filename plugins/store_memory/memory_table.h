@@ -1,4 +1,4 @@
-/* rr_table: named things of the memory store, found by the bytes of their name.
+/* rr_table: the entries of the memory store, found by the bytes of their name.
  *
  * Like Redis, one table holds things of several types under one set of names. A
  * thing that was removed stays as RR_ENTRY_NONE, so pointers to entries stay
@@ -16,13 +16,7 @@
 
 typedef struct rr_table rr_table;
 
-typedef enum rr_entry_type {
-    RR_ENTRY_NONE,
-    RR_ENTRY_VALUE,
-    RR_ENTRY_PARTS,
-    RR_ENTRY_OPEN,
-    RR_ENTRY_LOG
-} rr_entry_type;
+typedef enum rr_entry_type { RR_ENTRY_NONE, RR_ENTRY_VALUE, RR_ENTRY_PARTS, RR_ENTRY_OPEN, RR_ENTRY_LOG } rr_entry_type;
 
 typedef struct rr_entry {
     rr_entry_type type;
@@ -34,8 +28,8 @@ typedef struct rr_entry {
     char name[];
 } rr_entry;
 
-/* Names are hashed with a seed of the table's own. Entries and values are in the arena, which the table does not own and
- * which outlives it. NULL: memory ran out. */
+/* Names are hashed with a seed of the table's own. Entries and values are in the arena, which the table does not own
+ * and which outlives it. NULL: memory ran out. */
 rr_table *rr_table_new(uint64_t seed, rr_arena *arena);
 void rr_table_free(rr_table *table);
 
@@ -60,8 +54,7 @@ void rr_entry_write(rr_entry *entry, rr_slice value);
 /* The value; empty where there is none. */
 static inline rr_slice rr_entry_value(const rr_entry *entry)
 {
-    return entry == NULL || entry->type != RR_ENTRY_VALUE ? (rr_slice){NULL, 0}
-                                                          : (rr_slice){entry->data, entry->len};
+    return entry == NULL || entry->type != RR_ENTRY_VALUE ? (rr_slice){NULL, 0} : (rr_slice){entry->data, entry->len};
 }
 
 static inline rr_slice rr_entry_name(const rr_entry *entry)

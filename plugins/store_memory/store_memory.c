@@ -1,4 +1,4 @@
-/* The store port over tables in memory. A swap first gets all its room; then writing cannot fail. */
+/* The store port over tables in memory. A swap first reserves all its memory, so that writing cannot fail. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "store_memory.h"
 
@@ -8,6 +8,7 @@
 #include <time.h>
 
 #include "memory_table.h"
+#include "must.h"
 
 enum { LOG_MAX = 100000, AHEAD = 8, ID_TEXT_MAX = 24 };
 
@@ -18,8 +19,7 @@ struct rr_store {
     size_t log_max;
 };
 
-static rr_status memory_open(const char *url, const rr_store_options *options, rr_store **store,
-                             rr_error *error)
+static rr_status memory_open(const char *url, const rr_store_options *options, rr_store **store, rr_error *error)
 {
     rr_store *made;
 
@@ -68,7 +68,7 @@ static rr_entry *add(rr_table *table, rr_slice name)
     return rr_table_add(table, name, rr_table_hash(table, name));
 }
 
-/* An entry may become what it is wanted for if it is that already, or nothing. */
+/* An entry can be used as a type if it has that type, or none. */
 static bool fits(const rr_entry *entry, rr_entry_type wanted)
 {
     return entry == NULL || entry->type == RR_ENTRY_NONE || entry->type == wanted;
@@ -79,8 +79,8 @@ static rr_status misplaced(rr_error *error, rr_slice key, const rr_entry *entry,
     static const char *const words[] = {"nothing", "string", "hash", "sorted set", "stream"};
 
     return rr_fail(error, RR_REFUSED_BY_SERVER,
-                   "key %.*s: holds a %s, not a %s: something else is kept under this name", (int)key.len,
-                   key.data, words[entry->type], words[wanted]);
+                   "key %.*s: holds a %s, not a %s: something else is kept under this name", (int)key.len, key.data,
+                   words[entry->type], words[wanted]);
 }
 
 static void clear(rr_error *error)
@@ -139,6 +139,7 @@ static rr_slice parts_name(rr_arena *arena, rr_slice key, rr_slice token)
     size_t len = key.len + sizeof between - 1 + RR_BIRTH_LEN;
     char *name = rr_arena_take(arena, len);
 
+    RR_MUST(token.len >= RR_BIRTH_LEN);
     if (name == NULL) {
         return (rr_slice){NULL, 0};
     }
@@ -206,8 +207,7 @@ static bool read_one(const rr_store *store, rr_parts_read *read, rr_arena *arena
         misplaced(&read->error, read->key, unit, RR_ENTRY_VALUE);
         return true;
     }
-    if (read->token.len != RR_TOKEN_LEN ||
-        !rr_slice_equal(rr_value_token(rr_entry_value(unit)), read->token)) {
+    if (read->token.len != RR_TOKEN_LEN || !rr_slice_equal(rr_value_token(rr_entry_value(unit)), read->token)) {
         read->changed = true;
         return true;
     }
@@ -237,14 +237,14 @@ static rr_status memory_read_parts(rr_store *store, rr_parts_read *reads, size_t
 
 /* ---- swaps ---- */
 
-/* What a swap will touch; all of it is there before the first byte is written. */
+/* The entries that a swap writes; all have room before the first byte is written. */
 typedef struct touched {
     rr_entry *unit, *parts, *open, *log;
     rr_entry **sides;
     char **entries; /* copies; the log takes them over */
 } touched;
 
-/* An entry by that name that may become what is wanted. NULL: the swap's error says why not. */
+/* An entry of that name that can be used as the type. NULL: the swap's error tells why not. */
 static rr_entry *claim(rr_store *store, rr_swap *swap, rr_slice name, rr_entry_type wanted)
 {
     rr_entry *entry = add(store->table, name);
@@ -318,7 +318,8 @@ static bool claim_sides(rr_store *store, rr_swap *swap, touched *at, rr_arena *a
     }
     for (size_t i = 0; i < swap->side_count; i++) {
         at->sides[i] = claim(store, swap, swap->sides[i].key, RR_ENTRY_VALUE);
-        if (at->sides[i] == NULL || !enough(swap, rr_entry_room(store->table, at->sides[i], swap->sides[i].value.len))) {
+        if (at->sides[i] == NULL ||
+            !enough(swap, rr_entry_room(store->table, at->sides[i], swap->sides[i].value.len))) {
             return false;
         }
     }
@@ -348,8 +349,7 @@ static bool claim_log(rr_store *store, rr_swap *swap, touched *at, rr_arena *are
         at->log->log = rr_log_new(store->log_max);
     }
     at->entries = rr_arena_zero(arena, swap->entry_count * sizeof *at->entries);
-    if (!enough(swap, at->log->log != NULL && at->entries != NULL &&
-                          rr_log_reserve(at->log->log, swap->entry_count))) {
+    if (!enough(swap, at->log->log != NULL && at->entries != NULL && rr_log_reserve(at->log->log, swap->entry_count))) {
         return false;
     }
     for (size_t i = 0; i < swap->entry_count; i++) {
@@ -415,7 +415,7 @@ static void write_all(const rr_swap *swap, const touched *at)
     }
 }
 
-/* Whether the unit is as the swap expects it. If not, the answer is given. */
+/* Whether the unit has the token that the swap expects. If not, sets the answer. */
 static bool as_expected(rr_swap *swap, const rr_entry *unit, rr_arena *arena)
 {
     rr_slice now = rr_entry_value(unit);
@@ -435,7 +435,7 @@ static bool as_expected(rr_swap *swap, const rr_entry *unit, rr_arena *arena)
     return false;
 }
 
-/* The unit's own value only, which is nearly every swap. */
+/* Nearly every swap writes the unit's own value alone. */
 static bool is_plain(const rr_swap *swap)
 {
     return swap->value.len != 0 && swap->part_count == 0 && swap->side_count == 0 && swap->entry_count == 0 &&
@@ -476,8 +476,7 @@ static void prepare(rr_swap *swaps, size_t count)
         swaps[i].current = (rr_slice){NULL, 0};
         if (flaw != NULL) {
             swaps[i].answer = RR_SWAP_FAILED;
-            rr_fail(&swaps[i].error, RR_INTERNAL, "key %.*s: %s", (int)swaps[i].key.len, swaps[i].key.data,
-                    flaw);
+            rr_fail(&swaps[i].error, RR_INTERNAL, "key %.*s: %s", (int)swaps[i].key.len, swaps[i].key.data, flaw);
         }
     }
 }
@@ -524,16 +523,15 @@ static bool hand_out(rr_log_item *item, rr_arena *arena, rr_log_entry *entry)
            copy_to(arena, (rr_slice){item->bytes, item->len}, &entry->bytes);
 }
 
-static rr_status memory_log_read(rr_store *store, rr_slice log_key, const char *drainer, int idle_ms,
-                                 size_t most, rr_arena *arena, rr_log_entry **entries, size_t *count,
-                                 rr_error *error)
+static rr_status memory_log_read(rr_store *store, rr_slice log_key, const char *consumer, int idle_ms, size_t most,
+                                 rr_arena *arena, rr_log_entry **entries, size_t *count, rr_error *error)
 {
     rr_entry *entry = find(store->table, log_key);
     int64_t now = now_ms();
     rr_log_item *item;
     size_t at = 0;
 
-    (void)drainer; /* who holds an entry does not matter, only since when */
+    (void)consumer; /* an entry is due again after its idle time, whoever holds it */
     *count = 0;
     *entries = rr_arena_take(arena, (most + 1) * sizeof **entries);
     if (*entries == NULL) {
@@ -553,8 +551,7 @@ static rr_status memory_log_read(rr_store *store, rr_slice log_key, const char *
     return RR_OK;
 }
 
-static rr_status memory_log_done(rr_store *store, rr_slice log_key, const rr_slice *ids, size_t count,
-                                 rr_error *error)
+static rr_status memory_log_done(rr_store *store, rr_slice log_key, const rr_slice *ids, size_t count, rr_error *error)
 {
     rr_entry *entry = find(store->table, log_key);
 
@@ -572,8 +569,7 @@ static rr_status memory_log_done(rr_store *store, rr_slice log_key, const rr_sli
 
 /* ---- notes ---- */
 
-static rr_status memory_note_get(rr_store *store, rr_slice key, rr_arena *arena, rr_slice *value,
-                                 rr_error *error)
+static rr_status memory_note_get(rr_store *store, rr_slice key, rr_arena *arena, rr_slice *value, rr_error *error)
 {
     const rr_entry *entry = find(store->table, key);
 
@@ -584,8 +580,7 @@ static rr_status memory_note_get(rr_store *store, rr_slice key, rr_arena *arena,
     return copy_to(arena, rr_entry_value(entry), value) ? RR_OK : out_of_memory(error);
 }
 
-static rr_status memory_note_put(rr_store *store, rr_slice key, rr_slice value, int64_t ttl_ms,
-                                 rr_error *error)
+static rr_status memory_note_put(rr_store *store, rr_slice key, rr_slice value, int64_t ttl_ms, rr_error *error)
 {
     rr_entry *entry = add(store->table, key);
 
@@ -604,7 +599,7 @@ static rr_status memory_note_put(rr_store *store, rr_slice key, rr_slice value, 
     return RR_OK;
 }
 
-/* There is nobody to wait for. */
+/* There are no replicas to wait for. */
 static rr_status memory_confirm(rr_store *store, rr_error *error)
 {
     (void)store;
@@ -615,14 +610,12 @@ static rr_status memory_confirm(rr_store *store, rr_error *error)
 static rr_status memory_identity(rr_store *store, rr_store_identity *identity, rr_error *error)
 {
     (void)error;
-    snprintf(identity->incarnation, sizeof identity->incarnation, "memory/%016llx",
-             (unsigned long long)store->seed);
+    snprintf(identity->incarnation, sizeof identity->incarnation, "memory/%016llx", (unsigned long long)store->seed);
     return RR_OK;
 }
 
-static rr_status memory_note_set(rr_store *store, rr_slice key, rr_slice expected, rr_slice value,
-                                 int64_t ttl_ms, const rr_store_identity *incarnation, bool *done,
-                                 rr_error *error)
+static rr_status memory_note_set(rr_store *store, rr_slice key, rr_slice expected, rr_slice value, int64_t ttl_ms,
+                                 const rr_store_identity *incarnation, bool *done, rr_error *error)
 {
     const rr_entry *entry = find(store->table, key);
     rr_store_identity own;
@@ -647,8 +640,8 @@ static bool begins_with(const rr_entry *entry, rr_slice prefix)
     return entry->name_len >= prefix.len && (prefix.len == 0 || memcmp(entry->name, prefix.data, prefix.len) == 0);
 }
 
-static rr_status memory_scan(rr_store *store, rr_slice prefix, bool (*each)(void *context, rr_slice key),
-                             void *context, rr_error *error)
+static rr_status memory_scan(rr_store *store, rr_slice prefix, bool (*each)(void *context, rr_slice key), void *context,
+                             rr_error *error)
 {
     (void)error;
     for (size_t i = 0; i < rr_table_count(store->table); i++) {
@@ -661,7 +654,7 @@ static rr_status memory_scan(rr_store *store, rr_slice prefix, bool (*each)(void
     return RR_OK;
 }
 
-/* The entry stays, as all that were removed do; nothing of what it held. */
+/* The entry stays, as all removed entries do; its content is freed. */
 static void empty(rr_entry *entry)
 {
     for (size_t i = 0; entry->under != NULL && i < rr_table_count(entry->under); i++) {

@@ -1,11 +1,13 @@
 /* Waiting for replicas. WAIT covers only what its own connection has written. So a write goes before it: then it covers
- * all that the server held by then, also what another process wrote and we have only read. */
+ * everything that the server held by then, also values that another process wrote and this one has only read. */
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "redis_confirm.h"
+
 #include <stdio.h>
 
-#include "redis_internal.h"
+#include "redis_resp.h"
 
-enum { PATIENCE = 2 }; /* WAIT itself may take the whole time-out, and says then how many there are */
+enum { PATIENCE = 2 }; /* WAIT itself may take the whole time-out before it answers with the number of replicas */
 
 bool rr_redis_confirm_init(rr_store *store, const rr_store_options *options)
 {
@@ -29,8 +31,7 @@ bool rr_redis_confirm_init(rr_store *store, const rr_store_options *options)
     return good;
 }
 
-static rr_status take_confirmed(void *context, const rr_flight *flight, const redisReply *reply,
-                                rr_error *error)
+static rr_status take_confirmed(void *context, const rr_flight *flight, const redisReply *reply, rr_error *error)
 {
     rr_store *store = context;
 

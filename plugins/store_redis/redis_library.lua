@@ -308,12 +308,12 @@ end
 
 -- KEYS: the note. ARGV: expected, new, its life in ms, incarnation; each may be empty. Answers 1 done, 0 not.
 local function note(KEYS, ARGV)
-    local key, expected, value, life, same = KEYS[1], ARGV[1], ARGV[2], ARGV[3], ARGV[4]
+    local key, expected, value, life, same_as = KEYS[1], ARGV[1], ARGV[2], ARGV[3], ARGV[4]
     local why = misplaced(key, 'string')
     if why then
         return redis.error_reply('WRONGTYPE ' .. why)
     end
-    if (same ~= '' and incarnation() ~= same) or (redis.call('GET', key) or '') ~= expected then
+    if (same_as ~= '' and incarnation() ~= same_as) or (redis.call('GET', key) or '') ~= expected then
         return 0
     end
     if value == '' then
@@ -335,19 +335,19 @@ local function add_entries(answer, entries)
 end
 
 -- Entries that another held for too long, oldest first.
-local function claim_idle(key, drainer, idle, most, answer)
+local function claim_idle(key, consumer, idle, most, answer)
     local cursor = '0-0'
     repeat
         local left = most - #answer / 2
-        local page = redis.call('XAUTOCLAIM', key, 'rr', drainer, idle, cursor, 'COUNT', left)
+        local page = redis.call('XAUTOCLAIM', key, 'rr', consumer, idle, cursor, 'COUNT', left)
         add_entries(answer, page[2])
         cursor = page[1]
     until cursor == '0-0' or #answer / 2 >= most
 end
 
--- KEYS: the log. ARGV: drainer, idle time in ms, how many. Answers ids and texts in turn.
+-- KEYS: the log. ARGV: consumer, idle time in ms, how many. Answers ids and texts in turn.
 local function log(KEYS, ARGV)
-    local key, drainer, idle, most, answer = KEYS[1], ARGV[1], ARGV[2], tonumber(ARGV[3]), {}
+    local key, consumer, idle, most, answer = KEYS[1], ARGV[1], ARGV[2], tonumber(ARGV[3]), {}
     local why = misplaced(key, 'stream')
     if why then
         return redis.error_reply('WRONGTYPE ' .. why)
@@ -356,9 +356,9 @@ local function log(KEYS, ARGV)
         return answer
     end
     redis.pcall('XGROUP', 'CREATE', key, 'rr', '0') -- BUSYGROUP: it is there already
-    claim_idle(key, drainer, idle, most, answer)
+    claim_idle(key, consumer, idle, most, answer)
     if #answer / 2 < most then
-        local news = redis.call('XREADGROUP', 'GROUP', 'rr', drainer, 'COUNT', most - #answer / 2, 'STREAMS', key, '>')
+        local news = redis.call('XREADGROUP', 'GROUP', 'rr', consumer, 'COUNT', most - #answer / 2, 'STREAMS', key, '>')
         if news then
             add_entries(answer, news[1][2])
         end

@@ -55,8 +55,8 @@ rr_status rr_link_odd(rr_link *link, const char *what, rr_error *error)
                         what);
 }
 
-/* Each question of the handshake has the whole time-out for its answer, and so has the op behind it: where an answer takes
- * long, all of them together would never be in time, and the connection never made. */
+/* Each command of the handshake has the whole time-out for its answer, and so has the op behind it. Over a slow
+ * connection one time-out for all of them would always be too short. */
 void rr_link_go_on(rr_link *link)
 {
     link->deadline_ms = now_ms() + (int64_t)link->timeout_ms * (link->patience == 0 ? 1 : link->patience);
@@ -77,8 +77,8 @@ static rr_status wait_for(rr_link *link, short events, rr_error *error)
     return rr_link_fail(link, RR_UNAVAILABLE, error, "%s", strerror(errno));
 }
 
-/* Not woken for each answer of many: all of them together have at least so many bytes, in front of which a part of the
- * first may have come. */
+/* Does not wake for each answer of many: together they have at least so many bytes, less the part of the first answer
+ * that may have come. */
 static rr_status wait_for_answers(rr_link *link, rr_error *error)
 {
     int bytes = link->awaited == 0 ? 1 : (int)(link->awaited - 1) * ANSWER_LEAST + 1;
@@ -110,7 +110,7 @@ static rr_status send_all(rr_link *link, rr_slice bytes, rr_error *error)
     return RR_OK;
 }
 
-static rr_status feed(rr_link *link, rr_error *error)
+static rr_status read_more(rr_link *link, rr_error *error)
 {
     ssize_t got = recv(link->context->fd, link->in, sizeof link->in, MSG_DONTWAIT);
 
@@ -125,9 +125,8 @@ static rr_status feed(rr_link *link, rr_error *error)
     if (errno == EAGAIN) {
         return wait_for_answers(link, error);
     }
-    return errno == EINTR
-               ? RR_OK
-               : rr_link_fail(link, RR_UNAVAILABLE, error, "the connection broke: %s", strerror(errno));
+    return errno == EINTR ? RR_OK
+                          : rr_link_fail(link, RR_UNAVAILABLE, error, "the connection broke: %s", strerror(errno));
 }
 
 /* The next reply, which lives until the one after it. */
@@ -139,15 +138,14 @@ static rr_status receive(rr_link *link, redisReply **reply, rr_error *error)
         rr_status status;
 
         if (redisReaderGetReply(link->context->reader, &got) != REDIS_OK) {
-            return rr_link_fail(link, RR_UNAVAILABLE, error,
-                                "the answer cannot be read (%s): is this a Redis server?",
+            return rr_link_fail(link, RR_UNAVAILABLE, error, "the answer cannot be read (%s): is this a Redis server?",
                                 link->context->reader->errstr);
         }
         if (got != NULL) {
             *reply = got;
             return RR_OK;
         }
-        status = feed(link, error);
+        status = read_more(link, error);
         if (status != RR_OK) {
             return status;
         }
@@ -156,9 +154,9 @@ static rr_status receive(rr_link *link, redisReply **reply, rr_error *error)
 
 /* ---- errors that answer a whole call ---- */
 
-static bool begins(const redisReply *reply, const char *word)
+static bool begins(const char *text, const char *word)
 {
-    return strncmp(reply->str, word, strlen(word)) == 0;
+    return strncmp(text, word, strlen(word)) == 0;
 }
 
 static bool misses_function(const redisReply *reply)
@@ -166,8 +164,8 @@ static bool misses_function(const redisReply *reply)
     return reply->type == REDIS_REPLY_ERROR && strstr(reply->str, "Function not found") != NULL;
 }
 
-/* Refused before it began, and may well work later or at another server. */
-static bool may_pass(const redisReply *reply)
+/* Refused before it began; the same command may work later, or at another server. */
+static bool may_pass(const char *text)
 {
     /* clang-format off */
     static const char *const words[] = {
@@ -177,18 +175,24 @@ static bool may_pass(const redisReply *reply)
     /* clang-format on */
 
     for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
-        if (begins(reply, words[i])) {
+        if (begins(text, words[i])) {
             return true;
         }
     }
     return false;
 }
 
-static rr_status refuse(rr_link *link, const redisReply *reply, rr_error *error)
+/* Within a function Redis 7.0 tells of a permission without the word NOPERM. */
+bool rr_link_is_refusal(const char *text)
 {
-    rr_status status = may_pass(reply) ? RR_UNAVAILABLE : RR_REFUSED_BY_SERVER;
+    return may_pass(text) || begins(text, "NOPERM") || begins(text, "NOAUTH") || begins(text, "WRONGPASS") ||
+           begins(text, "ERR The user executing the script") || begins(text, "The user executing the script");
+}
 
-    return rr_fail(error, status, "redis at %s: %s", link->url.shown, reply->str);
+/* A configuration that a server has accepted before is not wrong. */
+static rr_status status_of_refusal(const rr_link *link, const char *text)
+{
+    return link->is_accepted || may_pass(text) ? RR_REFUSED_BY_SERVER : RR_CONFIG;
 }
 
 /* ---- handshake ---- */
@@ -224,8 +228,7 @@ static rr_status exchange(rr_link *link, redisReply **reply, rr_error *error)
     rr_link_go_on(link);
     status = rr_link_exchange(link, reply, error);
     if (status == RR_OK && (*reply)->type == REDIS_REPLY_ERROR) {
-        status =
-            rr_link_fail(link, may_pass(*reply) ? RR_UNAVAILABLE : RR_CONFIG, error, "%s", (*reply)->str);
+        status = rr_link_fail(link, status_of_refusal(link, (*reply)->str), error, "%s", (*reply)->str);
         *reply = NULL;
     }
     return status;
@@ -293,19 +296,17 @@ static rr_status check_server(rr_link *link, rr_error *error)
     if (status == RR_OK && version[0] == '\0') {
         return rr_link_odd(link, "INFO server", error);
     }
-    if (status == RR_OK && atoi(version) < OLDEST_MAJOR) {
+    if (status == RR_OK && strtol(version, NULL, 10) < OLDEST_MAJOR) {
         return rr_link_fail(link, RR_CONFIG, error,
                             "this is version %s; functions, which keep cells from being "
                             "overwritten unseen, need 7.0 or newer",
                             version);
     }
-    status = status == RR_OK ? ask_info(link, "cluster", "cluster_enabled:", cluster, sizeof cluster, error)
-                             : status;
+    status = status == RR_OK ? ask_info(link, "cluster", "cluster_enabled:", cluster, sizeof cluster, error) : status;
     if (status == RR_OK && cluster[0] == '1') {
-        return rr_link_fail(
-            link, RR_CONFIG, error,
-            "this is a node of a cluster, where the cells of one call may be "
-            "on several nodes; use a server, or a master with replicas, without cluster mode");
+        return rr_link_fail(link, RR_CONFIG, error,
+                            "this is a node of a cluster, where the cells of one call may be "
+                            "on several nodes; use a server, or a master with replicas, without cluster mode");
     }
     return status;
 }
@@ -318,24 +319,27 @@ static rr_status load_functions(rr_link *link, rr_error *error)
     rr_link_go_on(link);
     status = send_all(link, rr_buf_view(&link->functions.load), error);
     status = status == RR_OK ? receive(link, &reply, error) : status;
+    /* NOLINTNEXTLINE(clang-analyzer-core.NullDereference): OK comes with a reply. */
     if (status == RR_OK && reply->type == REDIS_REPLY_ERROR && strstr(reply->str, "already exists") == NULL) {
-        status = rr_link_fail(link, may_pass(reply) ? RR_UNAVAILABLE : RR_CONFIG, error,
+        status = rr_link_fail(link, status_of_refusal(link, reply->str), error,
                               "the function library cannot be loaded: %s", reply->str);
     }
     rr_link_go_on(link);
     return status;
 }
 
-static rr_status greet(rr_link *link, rr_error *error)
+static rr_status log_in_and_check(rr_link *link, rr_error *error)
 {
     rr_status status = log_in(link, error);
 
     status = status == RR_OK ? choose_db(link, error) : status;
-    if (link->looking) {
+    if (link->surveys) {
         return status;
     }
     status = status == RR_OK ? check_server(link, error) : status;
-    return status == RR_OK ? load_functions(link, error) : status;
+    status = status == RR_OK ? load_functions(link, error) : status;
+    link->is_accepted = link->is_accepted || status == RR_OK;
+    return status;
 }
 
 static void tune(rr_link *link)
@@ -356,9 +360,8 @@ static rr_status connect_link(rr_link *link, rr_error *error)
 {
     struct timeval within = {.tv_sec = link->timeout_ms / 1000, .tv_usec = link->timeout_ms % 1000 * 1000};
 
-    link->context = link->url.path[0] != '\0'
-                        ? redisConnectUnixWithTimeout(link->url.path, within)
-                        : redisConnectWithTimeout(link->url.host, link->url.port, within);
+    link->context = link->url.path[0] != '\0' ? redisConnectUnixWithTimeout(link->url.path, within)
+                                              : redisConnectWithTimeout(link->url.host, link->url.port, within);
     if (link->context == NULL) {
         return rr_fail(error, RR_MEMORY, "redis at %s: memory ran out", link->url.shown);
     }
@@ -369,7 +372,7 @@ static rr_status connect_link(rr_link *link, rr_error *error)
         return rr_link_fail(link, RR_UNAVAILABLE, error, "cannot connect: %s", why);
     }
     tune(link);
-    return greet(link, error);
+    return log_in_and_check(link, error);
 }
 
 /* ---- the library ---- */
@@ -415,17 +418,16 @@ rr_status rr_link_open(rr_link *link, const char *url, const char *password, int
         return status;
     }
     if (password != NULL && strlen(password) >= sizeof link->url.password) {
-        return rr_fail(error, RR_CONFIG, "redis at %s: the password is longer than %zu bytes",
-                       link->url.shown, sizeof link->url.password - 1);
+        return rr_fail(error, RR_CONFIG, "redis at %s: the password is longer than %zu bytes", link->url.shown,
+                       sizeof link->url.password - 1);
     }
     if (password != NULL) {
-        strcpy(link->url.password, password);
+        memcpy(link->url.password, password, strlen(password) + 1);
     }
     link->timeout_ms = timeout_ms;
     name_functions(&link->functions);
-    return rr_buf_ok(&link->functions.load)
-               ? RR_OK
-               : rr_fail(error, RR_MEMORY, "redis at %s: memory ran out", link->url.shown);
+    return rr_buf_ok(&link->functions.load) ? RR_OK
+                                            : rr_fail(error, RR_MEMORY, "redis at %s: memory ran out", link->url.shown);
 }
 
 void rr_link_close(rr_link *link)
@@ -441,7 +443,7 @@ rr_status rr_link_begin(rr_link *link, rr_error *error)
     rr_status status = RR_OK;
 
     if (link->owed) {
-        rr_link_drop(link); /* given up half-way: its answers are nobody's */
+        rr_link_drop(link); /* an op was abandoned in pieces: nobody takes its answers */
     }
     rr_link_go_on(link);
     rr_buf_clear(&link->out);
@@ -472,23 +474,24 @@ typedef struct asking {
     rr_flight_take *take;
     void *context;
     size_t missed;
-    bool again;
-    rr_status refused; /* the first error that answered a whole flight */
+    bool is_repeat;
+    rr_status refused; /* REFUSED_BY_SERVER: an error answered a whole flight */
+    bool drops;        /* and one of them may pass */
 } asking;
 
 static rr_status take_reply(asking *at, rr_flight *flight, const redisReply *reply, rr_error *error)
 {
-    if (!at->again && misses_function(reply)) {
+    if (!at->is_repeat && misses_function(reply)) {
         flight->missed = true;
         at->missed++;
         return RR_OK;
     }
-    if (reply->type != REDIS_REPLY_ERROR ||
-        (flight->takes_wrong_type && strncmp(reply->str, "WRONGTYPE", 9) == 0)) {
+    if (reply->type != REDIS_REPLY_ERROR || (flight->takes_wrong_type && strncmp(reply->str, "WRONGTYPE", 9) == 0)) {
         return at->take(at->context, flight, reply, error);
     }
+    at->drops = at->drops || may_pass(reply->str);
     if (at->refused == RR_OK) {
-        at->refused = refuse(at->link, reply, error);
+        at->refused = rr_fail(error, RR_REFUSED_BY_SERVER, "redis at %s: %s", at->link->url.shown, reply->str);
     }
     return RR_OK;
 }
@@ -497,7 +500,7 @@ static rr_status send_flights(asking *at, rr_flight *flights, size_t count, rr_e
 {
     rr_link *link = at->link;
 
-    if (!at->again) {
+    if (!at->is_repeat) {
         return rr_link_send(link, error);
     }
     for (size_t i = 0; i < count; i++) {
@@ -515,16 +518,17 @@ static rr_status ask_round(asking *at, rr_flight *flights, size_t count, rr_erro
 {
     rr_status status = send_flights(at, flights, count, error);
 
-    at->link->awaited = at->again ? at->missed : count;
+    at->link->awaited = at->is_repeat ? at->missed : count;
     for (size_t i = 0; status == RR_OK && i < count; i++) {
         redisReply *reply;
 
-        if (at->again && !flights[i].missed) {
+        if (at->is_repeat && !flights[i].missed) {
             continue;
         }
         status = receive(at->link, &reply, error);
         if (status == RR_OK) {
             at->link->awaited--;
+            /* NOLINTNEXTLINE(clang-analyzer-core.CallAndMessage): OK comes with a reply. */
             status = take_reply(at, &flights[i], reply, error);
         }
     }
@@ -544,12 +548,12 @@ rr_status rr_link_ask(rr_link *link, rr_flight *flights, size_t count, rr_flight
     }
     status = ask_round(&asked, flights, count, &kept);
     if (status == RR_OK && asked.missed != 0) {
-        asked.again = true;
+        asked.is_repeat = true;
         status = load_functions(link, &kept);
         status = status == RR_OK ? ask_round(&asked, flights, count, &kept) : status;
     }
     status = status == RR_OK ? asked.refused : status;
-    if (status != RR_OK && status != RR_REFUSED_BY_SERVER) {
+    if (status != asked.refused || asked.drops) {
         rr_link_drop(link);
     }
     return status == RR_OK ? RR_OK : rr_fail(error, status, "%s", kept.text);
@@ -557,7 +561,7 @@ rr_status rr_link_ask(rr_link *link, rr_flight *flights, size_t count, rr_flight
 
 rr_status rr_link_take(rr_link *link, rr_flight *flight, rr_flight_take *take, void *context, rr_error *error)
 {
-    asking at = {.link = link, .take = take, .context = context, .again = true, .refused = RR_OK};
+    asking at = {.link = link, .take = take, .context = context, .is_repeat = true, .refused = RR_OK};
     rr_error kept = {0};
     redisReply *reply;
     rr_status status;

@@ -1,8 +1,11 @@
-/* Reads of parts as calls of the `parts` function: redis_library.lua says what stands where. */
+/* Reads of parts as calls of the `parts` function; redis_library.lua describes its arguments and answers. */
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "redis_internal.h"
+#include "redis_parts.h"
 
-enum { ALL_PATIENCE = 10 }; /* all parts of a cell may be two million */
+#include "redis_call.h"
+#include "redis_resp.h"
+
+enum { ALL_PATIENCE = 10 }; /* a cell may have two million parts */
 
 typedef struct reading {
     rr_store *store;
@@ -11,7 +14,7 @@ typedef struct reading {
     rr_arena *arena;
 } reading;
 
-/* Without a whole token there is no birth to look beside. */
+/* Without a whole token there is no birth, and so no key of parts. */
 static bool is_asked(const rr_parts_read *read)
 {
     return read->token.len == RR_TOKEN_LEN;
@@ -133,6 +136,9 @@ static rr_status take_call(void *context, const rr_flight *flight, const redisRe
         if (reply->type != REDIS_REPLY_ARRAY || unit >= reply->elements) {
             return rr_link_odd(&at->store->link, "a read of parts", error);
         }
+        if (rr_reply_bytes(reply->element[unit]).len != 0 && rr_link_is_refusal(reply->element[unit]->str)) {
+            return rr_link_fail(&at->store->link, RR_REFUSED_BY_SERVER, error, "%s", reply->element[unit]->str);
+        }
         if (!take_read(&at->reads[i], reply->element[unit++], at->arena)) {
             return rr_fail(error, RR_MEMORY, "parts: memory ran out, or the batch's limit was reached");
         }
@@ -140,8 +146,7 @@ static rr_status take_call(void *context, const rr_flight *flight, const redisRe
     return RR_OK;
 }
 
-rr_status rr_redis_read_parts(rr_store *store, rr_parts_read *reads, size_t count, rr_arena *arena,
-                              rr_error *error)
+rr_status rr_redis_read_parts(rr_store *store, rr_parts_read *reads, size_t count, rr_arena *arena, rr_error *error)
 {
     reading at = {store, reads, count, arena};
     rr_status status;
@@ -154,7 +159,7 @@ rr_status rr_redis_read_parts(rr_store *store, rr_parts_read *reads, size_t coun
         reads[i].parts = NULL;
         reads[i].part_count = 0;
     }
-    status = rr_store_ask(store, count, put_call, take_call, &at, error);
+    status = rr_calls_ask(store, count, put_call, take_call, &at, error);
     store->link.patience = 0;
     return status;
 }

@@ -70,7 +70,8 @@ static void *make_nil(const redisReadTask *task)
 }
 
 #if HIREDIS_MAJOR >= 1
-/* No Redis that we speak to says these. But without them hiredis hands out a number for a pointer. */
+/* No Redis sends these in the protocol that is used here. But without these functions hiredis hands out a number as a
+ * pointer. */
 static void *make_double(const redisReadTask *task, double value, char *text, size_t len)
 {
     (void)value;
@@ -83,22 +84,24 @@ static void *make_bool(const redisReadTask *task, int value)
 }
 #endif
 
-static void leave(void *reply)
+static void free_nothing(void *reply)
 {
     (void)reply;
 }
 
 void rr_replies_into(redisReader *reader, rr_arena *arena)
 {
-    static redisReplyObjectFunctions functions = {.createString = make_string,
-                                                  .createArray = make_array,
-                                                  .createInteger = make_integer,
-                                                  .createNil = make_nil,
+    static redisReplyObjectFunctions functions = {
+        .createString = make_string,
+        .createArray = make_array,
+        .createInteger = make_integer,
+        .createNil = make_nil,
 #if HIREDIS_MAJOR >= 1
-                                                  .createDouble = make_double,
-                                                  .createBool = make_bool,
+        .createDouble = make_double,
+        .createBool = make_bool,
 #endif
-                                                  .freeObject = leave};
+        .freeObject = free_nothing
+    };
 
     reader->fn = &functions;
     reader->privdata = arena;

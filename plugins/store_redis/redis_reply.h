@@ -7,10 +7,10 @@
 #include <hiredis/hiredis.h>
 #include <rr/arena.h>
 
-/* Lets a reader, which has read nothing so far, put its replies into the arena. */
+/* Makes a reader, which has read nothing yet, put its replies into the arena. */
 void rr_replies_into(redisReader *reader, rr_arena *arena);
 
-/* Before the next reply is read: gives up the one before it, and memory that only a rare reply needs. */
+/* Before the next reply is read: frees the last one, and memory that only a rare reply needs. */
 void rr_replies_next(rr_arena *arena);
 
 #endif

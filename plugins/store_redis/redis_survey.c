@@ -1,24 +1,27 @@
-/* A look at a Redis server, also at one that will not do: what INFO and CONFIG tell, whether our functions run, and what
- * this user may do. Permissions are tried inside a transaction that is discarded: Redis checks a command when it is
- * queued, so nothing is done. */
+/* The survey of a Redis server, also of an unfit one: what INFO and CONFIG tell, whether the functions run, and what
+ * the user may do. Permissions are tried inside a transaction that is discarded: Redis checks a command when it is
+ * queued, and executes none of them. */
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "redis_survey.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "redis_internal.h"
+#include "redis_link.h"
+#include "redis_resp.h"
 
 enum { WORDS_MAX = 8, TIMEOUT_MS = 2000, OLDEST_MAJOR = 7 };
 
-typedef struct look {
+typedef struct surveying {
     rr_link link;
     bool waits; /* for replicas */
     char *info; /* all of INFO; NULL: not told */
     rr_store_survey *survey;
-} look;
+} surveying;
 
 /* ---- asking ---- */
 
-static rr_status ask(look *at, redisReply **reply, const char *const *words, rr_error *error)
+static rr_status ask(surveying *at, redisReply **reply, const char *const *words, rr_error *error)
 {
     size_t count = 0;
 
@@ -47,7 +50,7 @@ static bool begins(const redisReply *reply, const char *word)
 /* ---- INFO and CONFIG ---- */
 
 /* What follows `name:` at the start of a line of INFO. False: it is not there. */
-static bool info_text(const look *at, const char *name, char *text, size_t room)
+static bool info_text(const surveying *at, const char *name, char *text, size_t room)
 {
     size_t len = strlen(name);
     const char *found = at->info;
@@ -63,28 +66,28 @@ static bool info_text(const look *at, const char *name, char *text, size_t room)
     return false;
 }
 
-static int64_t info_number(const look *at, const char *name)
+static int64_t info_number(const surveying *at, const char *name)
 {
     char text[32];
 
     return info_text(at, name, text, sizeof text) ? strtoll(text, NULL, 10) : RR_NOT_TOLD;
 }
 
-static rr_known info_flag(const look *at, const char *name)
+static rr_known info_flag(const surveying *at, const char *name)
 {
     int64_t number = info_number(at, name);
 
     return number == RR_NOT_TOLD ? RR_UNKNOWN : rr_known_of(number != 0);
 }
 
-static void take_info(look *at)
+static void take_info(surveying *at)
 {
     rr_store_survey *survey = at->survey;
     char version[32], role[16];
 
     if (info_text(at, "redis_version", version, sizeof version)) {
         snprintf(survey->server, sizeof survey->server, "Redis %s", version);
-        survey->too_old = rr_known_of(atoi(version) < OLDEST_MAJOR);
+        survey->too_old = rr_known_of(strtol(version, NULL, 10) < OLDEST_MAJOR);
     }
     if (info_text(at, "role", role, sizeof role)) {
         survey->replica = rr_known_of(strcmp(role, "master") != 0);
@@ -97,7 +100,7 @@ static void take_info(look *at)
     info_text(at, "maxmemory_policy", survey->eviction, sizeof survey->eviction);
 }
 
-static rr_status ask_info(look *at, rr_error *error)
+static rr_status ask_info(surveying *at, rr_error *error)
 {
     redisReply *reply = NULL;
     rr_status status = ASK(at, &reply, error, "INFO", "default");
@@ -118,8 +121,7 @@ static rr_status ask_info(look *at, rr_error *error)
 }
 
 /* The value of one setting; empty where the server does not tell. */
-static rr_status ask_setting(look *at, const char *name, bool *told, char *value, size_t room,
-                             rr_error *error)
+static rr_status ask_setting(surveying *at, const char *name, bool *told, char *value, size_t room, rr_error *error)
 {
     redisReply *reply = NULL;
     rr_status status = ASK(at, &reply, error, "CONFIG", "GET", name);
@@ -129,15 +131,14 @@ static rr_status ask_setting(look *at, const char *name, bool *told, char *value
     if (status != RR_OK) {
         return status;
     }
-    if (reply->type == REDIS_REPLY_ARRAY && reply->elements == 2 &&
-        reply->element[1]->type == REDIS_REPLY_STRING) {
+    if (reply->type == REDIS_REPLY_ARRAY && reply->elements == 2 && reply->element[1]->type == REDIS_REPLY_STRING) {
         snprintf(value, room, "%s", reply->element[1]->str);
         *told = true;
     }
     return RR_OK;
 }
 
-static rr_status ask_settings(look *at, rr_error *error)
+static rr_status ask_settings(surveying *at, rr_error *error)
 {
     rr_store_survey *survey = at->survey;
     char value[256];
@@ -158,7 +159,7 @@ static rr_status ask_settings(look *at, rr_error *error)
     return status;
 }
 
-static rr_status ask_user(look *at, rr_error *error)
+static rr_status ask_user(surveying *at, rr_error *error)
 {
     redisReply *reply = NULL;
     rr_status status = ASK(at, &reply, error, "ACL", "WHOAMI");
@@ -172,8 +173,7 @@ static rr_status ask_user(look *at, rr_error *error)
 
 /* ---- what this user may do ---- */
 
-/* Commands that we send, or that a function of ours calls, with arguments that Redis would take; %K is one of our
- * keys. */
+/* Commands that the store sends, or that its functions call, with valid arguments; %K: a key below the prefix. */
 static const char *const needed[][WORDS_MAX] = {
     {"MGET", "%K"},
     {"GET", "%K"},
@@ -202,7 +202,7 @@ static const char *const needed[][WORDS_MAX] = {
     {"FUNCTION", "LIST"},
 };
 
-/* Only where replicas are waited for. In a transaction it waits for nobody. */
+/* Only where replicas are waited for. In a transaction it does not wait. */
 static const char *const needed_to_wait[WORDS_MAX] = {"WAIT", "1", "1"};
 
 static void name_command(const char *const *words, char *text, size_t room)
@@ -212,18 +212,17 @@ static void name_command(const char *const *words, char *text, size_t room)
     snprintf(text, room, "%s%s%s", words[0], has_sub ? " " : "", has_sub ? words[1] : "");
 }
 
-static void deny(look *at, const char *name, const redisReply *reply)
+static void deny(surveying *at, const char *name, const redisReply *reply)
 {
     rr_store_survey *survey = at->survey;
     size_t len = strlen(survey->denied);
     const char *about_keys = strstr(reply->str, "key") != NULL ? " (on our keys)" : "";
 
-    snprintf(survey->denied + len, sizeof survey->denied - len, "%s%s%s", len == 0 ? "" : ", ", name,
-             about_keys);
+    snprintf(survey->denied + len, sizeof survey->denied - len, "%s%s%s", len == 0 ? "" : ", ", name, about_keys);
 }
 
-/* Errors that say: not now. */
-static bool refuses_writes(look *at, const redisReply *reply)
+/* Notes an error that refuses writes, whatever the command. */
+static bool refuses_writes(surveying *at, const redisReply *reply)
 {
     static const char *const words[] = {"OOM",     "MISCONF", "NOREPLICAS", "READONLY",
                                         "LOADING", "BUSY",    "MASTERDOWN", "CLUSTERDOWN"};
@@ -239,7 +238,7 @@ static bool refuses_writes(look *at, const redisReply *reply)
     return false;
 }
 
-static rr_status try_command(look *at, const char *const *words, const char *key, rr_error *error)
+static rr_status try_command(surveying *at, const char *const *words, const char *key, rr_error *error)
 {
     const char *filled[WORDS_MAX + 1] = {NULL};
     redisReply *reply = NULL;
@@ -262,15 +261,15 @@ static rr_status try_command(look *at, const char *const *words, const char *key
     return RR_OK;
 }
 
-static rr_status end_trial(look *at, rr_error *error)
+static rr_status end_trial(surveying *at, rr_error *error)
 {
     redisReply *reply = NULL;
 
     return ASK(at, &reply, error, "DISCARD");
 }
 
-/* Where even a transaction is not permitted, nothing is tried: FCALL below still tells. */
-static rr_status try_commands(look *at, rr_slice prefix, rr_error *error)
+/* Where even MULTI is not permitted, nothing is tried here: FCALL below still tells. */
+static rr_status try_commands(surveying *at, rr_slice prefix, rr_error *error)
 {
     redisReply *reply = NULL;
     char key[256];
@@ -281,8 +280,7 @@ static rr_status try_commands(look *at, rr_slice prefix, rr_error *error)
         return status;
     }
     begun = !is_error(reply);
-    snprintf(key, sizeof key, "%.*s:{preflight:key}:v", (int)(prefix.len > 128 ? 128 : prefix.len),
-             prefix.data);
+    snprintf(key, sizeof key, "%.*s:{preflight:key}:v", (int)(prefix.len > 128 ? 128 : prefix.len), prefix.data);
     for (size_t i = 0; begun && status == RR_OK && i < sizeof needed / sizeof *needed; i++) {
         status = try_command(at, needed[i], key, error);
     }
@@ -294,13 +292,13 @@ static rr_status try_commands(look *at, rr_slice prefix, rr_error *error)
 
 /* ---- functions ---- */
 
-static void say_functions(look *at, const char *doing, const redisReply *reply)
+static void note_function_error(surveying *at, const char *doing, const redisReply *reply)
 {
     at->survey->functions = RR_NO;
     snprintf(at->survey->functions_error, sizeof at->survey->functions_error, "%s: %s", doing, reply->str);
 }
 
-static rr_status call_function(look *at, rr_error *error)
+static rr_status call_function(surveying *at, rr_error *error)
 {
     redisReply *reply = NULL;
     rr_status status = ASK(at, &reply, error, "FCALL", at->link.functions.identity, "0");
@@ -312,12 +310,12 @@ static rr_status call_function(look *at, rr_error *error)
     if (is_error(reply) && refuses_writes(at, reply)) {
         at->survey->functions = RR_UNKNOWN;
     } else if (is_error(reply)) {
-        say_functions(at, "FCALL", reply);
+        note_function_error(at, "FCALL", reply);
     }
     return RR_OK;
 }
 
-static rr_status load_functions(look *at, rr_error *error)
+static rr_status load_functions(surveying *at, rr_error *error)
 {
     redisReply *reply = NULL;
     bool loaded;
@@ -330,14 +328,14 @@ static rr_status load_functions(look *at, rr_error *error)
     }
     loaded = !is_error(reply) || strstr(reply->str, "already exists") != NULL;
     if (!loaded && !refuses_writes(at, reply)) {
-        say_functions(at, "FUNCTION LOAD", reply);
+        note_function_error(at, "FUNCTION LOAD", reply);
     }
     return loaded ? call_function(at, error) : RR_OK;
 }
 
 /* ---- all of it ---- */
 
-static rr_status look_around(look *at, rr_slice prefix, rr_error *error)
+static rr_status ask_all(surveying *at, rr_slice prefix, rr_error *error)
 {
     rr_status status = rr_link_begin(&at->link, error);
 
@@ -348,20 +346,18 @@ static rr_status look_around(look *at, rr_slice prefix, rr_error *error)
     return status == RR_OK ? load_functions(at, error) : status;
 }
 
-rr_status rr_redis_survey(const char *url, const rr_store_options *options, rr_slice prefix,
-                          rr_store_survey *survey, rr_error *error)
+rr_status rr_redis_survey(const char *url, const rr_store_options *options, rr_slice prefix, rr_store_survey *survey,
+                          rr_error *error)
 {
     rr_store_options given = options == NULL ? (rr_store_options){0} : *options;
-    look at = {.survey = survey, .waits = given.wait_replicas != 0};
+    surveying at = {.survey = survey, .waits = given.wait_replicas != 0};
     rr_status status;
 
-    *survey =
-        (rr_store_survey){.replicas = RR_NOT_TOLD, .max_memory = RR_NOT_TOLD, .used_memory = RR_NOT_TOLD};
+    *survey = (rr_store_survey){.replicas = RR_NOT_TOLD, .max_memory = RR_NOT_TOLD, .used_memory = RR_NOT_TOLD};
     snprintf(survey->server, sizeof survey->server, "Redis");
-    status = rr_link_open(&at.link, url, given.password, given.timeout_ms > 0 ? given.timeout_ms : TIMEOUT_MS,
-                          error);
-    at.link.looking = true;
-    status = status == RR_OK ? look_around(&at, prefix, error) : status;
+    status = rr_link_open(&at.link, url, given.password, given.timeout_ms > 0 ? given.timeout_ms : TIMEOUT_MS, error);
+    at.link.surveys = true;
+    status = status == RR_OK ? ask_all(&at, prefix, error) : status;
     rr_link_close(&at.link);
     explicit_bzero(at.link.url.password, sizeof at.link.url.password);
     free(at.info);

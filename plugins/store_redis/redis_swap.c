@@ -1,23 +1,26 @@
-/* Swaps as calls of the `swap` function: redis_library.lua says what stands where. */
+/* Swaps as calls of the `swap` function; redis_library.lua describes its arguments and answers. */
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "redis_internal.h"
+#include "redis_swap.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "hash.h"
+#include "redis_call.h"
+#include "redis_confirm.h"
+#include "redis_resp.h"
 
 enum { SEEN_SLOTS = 1024, SEEN_MOST = 512 };
 
 /* The kinds of units, in the order in which a call holds them. */
 typedef enum kind { LASTING, EXPIRING, OTHER, KINDS } kind;
 
-/* What one call holds so far, and which keys: a call that held one twice would not be in order. */
-typedef struct load_of_call {
+/* What one call holds so far, and which keys: a call may hold each key only once. */
+typedef struct call_load {
     size_t units[KINDS], keys, args, bytes;
     size_t seen_count;
-    uint64_t seen[SEEN_SLOTS]; /* hashes; 0: free. Two that are alike only end a call early */
-} load_of_call;
+    uint64_t seen[SEEN_SLOTS]; /* hashes; 0: free. Two equal hashes only end a call early */
+} call_load;
 
 /* The parts' key is named where parts are written, or may be there and live as long as the value. */
 static bool has_beside(const rr_swap *swap)
@@ -25,7 +28,7 @@ static bool has_beside(const rr_swap *swap)
     return swap->part_count != 0 || (swap->value.len != 0 && swap->token.len != 0 && !swap->partless);
 }
 
-/* A value alone, which is nearly every swap, or more. */
+/* Nearly every swap writes a value alone. */
 static kind kind_of(const rr_swap *swap)
 {
     if (swap->key.len == 0 || swap->value.len == 0 || swap->side_count != 0 || swap->entry_count != 0 ||
@@ -35,9 +38,8 @@ static kind kind_of(const rr_swap *swap)
     return swap->expire_at_ms == 0 ? LASTING : EXPIRING;
 }
 
-/* A value alone where none may be: Redis has a command for it, SET with NX, which costs it half of what a call that goes
- * through Lua does. */
-static bool is_making(const rr_swap *swap)
+/* Creates a value alone. SET with NX does that at half the cost of a call that goes through Lua. */
+static bool is_creating(const rr_swap *swap)
 {
     return kind_of(swap) != OTHER && swap->token.len == 0;
 }
@@ -47,10 +49,10 @@ static rr_slice first_key(const rr_swap *swap)
     return swap->key.len == 0 ? swap->log_key : swap->key;
 }
 
-static void weigh_rest(const rr_swap *swap, load_of_call *call)
+static void weigh_rest(const rr_swap *swap, call_load *call)
 {
-    call->keys += (size_t)has_beside(swap) + swap->side_count + (swap->open != RR_OPEN_UNCHANGED) +
-                  (swap->entry_count != 0);
+    call->keys +=
+        (size_t)has_beside(swap) + swap->side_count + (swap->open != RR_OPEN_UNCHANGED) + (swap->entry_count != 0);
     call->args += 2 * swap->part_count + 2 * swap->side_count + (swap->open == RR_OPEN_ADD) + swap->entry_count;
     for (size_t i = 0; i < swap->part_count; i++) {
         call->bytes += swap->parts[i].name.len + swap->parts[i].bytes.len;
@@ -63,7 +65,7 @@ static void weigh_rest(const rr_swap *swap, load_of_call *call)
     }
 }
 
-static void weigh(const rr_swap *swap, load_of_call *call)
+static void weigh(const rr_swap *swap, call_load *call)
 {
     static const size_t words[KINDS] = {2, 3, 4};
     kind kind_here = kind_of(swap);
@@ -78,7 +80,7 @@ static void weigh(const rr_swap *swap, load_of_call *call)
 }
 
 /* Marks a key. True: it was marked already. */
-static bool see(load_of_call *call, rr_slice key)
+static bool see(call_load *call, rr_slice key)
 {
     uint64_t hash = rr_hash(key) | 1; /* never 0 */
     size_t at = hash / 2 % SEEN_SLOTS;
@@ -94,8 +96,8 @@ static bool see(load_of_call *call, rr_slice key)
     return false;
 }
 
-/* Whether a unit may join the call. Where not, the call ends before it, so marks left behind do no harm. */
-static bool may_join(const rr_swap *swap, load_of_call *call)
+/* Whether a unit may join the call. If not, the call ends before it, and its marks do no harm. */
+static bool may_join(const rr_swap *swap, call_load *call)
 {
     bool alone = call->keys == 0, met;
 
@@ -109,7 +111,7 @@ static bool may_join(const rr_swap *swap, load_of_call *call)
     return alone || !met;
 }
 
-/* Answered already: it was senseless, or there is nothing to do. */
+/* Answered already: it was invalid, or there is nothing to do. */
 static bool is_settled(const rr_swap *swap)
 {
     return swap->answer != RR_SWAP_UNKNOWN;
@@ -134,9 +136,8 @@ static void put_other_keys(rr_buf *out, const rr_swap *swap)
 static void put_shape(rr_buf *out, const rr_swap *swap)
 {
     char shape[96];
-    int len =
-        snprintf(shape, sizeof shape, "%zu %d %zu %d %zu%s", swap->part_count, has_beside(swap),
-                 swap->side_count, (int)swap->open, swap->entry_count, swap->key.len == 0 ? " alone" : "");
+    int len = snprintf(shape, sizeof shape, "%zu %d %zu %d %zu%s", swap->part_count, has_beside(swap), swap->side_count,
+                       (int)swap->open, swap->entry_count, swap->key.len == 0 ? " alone" : "");
 
     rr_resp_bytes(out, (rr_slice){shape, (size_t)len});
 }
@@ -207,7 +208,7 @@ static void put_keys(rr_swapping *at, size_t first, size_t end)
     }
 }
 
-static void put_units(rr_swapping *at, size_t first, size_t end, const load_of_call *call)
+static void put_units(rr_swapping *at, size_t first, size_t end, const call_load *call)
 {
     rr_buf *out = &at->store->link.out;
     const rr_swap *swap;
@@ -225,8 +226,8 @@ static void put_units(rr_swapping *at, size_t first, size_t end, const load_of_c
     }
 }
 
-/* Answers nothing if there was none, else what is there. */
-static size_t put_making(rr_swapping *at, const rr_swap *swap)
+/* The answer is nil if there was no value, else the value. */
+static size_t put_creating(rr_swapping *at, const rr_swap *swap)
 {
     rr_buf *out = &at->store->link.out;
     bool lasts = swap->expire_at_ms == 0;
@@ -248,14 +249,14 @@ static size_t put_making(rr_swapping *at, const rr_swap *swap)
 static size_t put_call(void *context, size_t first)
 {
     rr_swapping *at = context;
-    load_of_call call = {.args = KINDS + 1};
+    call_load call = {.args = KINDS + 1};
     size_t i = first, units = 0;
 
     if (is_settled(at->swaps[first])) {
         return 1;
     }
-    if (!at->by_function && is_making(at->swaps[first])) {
-        return put_making(at, at->swaps[first]);
+    if (!at->by_function && is_creating(at->swaps[first])) {
+        return put_creating(at, at->swaps[first]);
     }
     for (; i < at->count && units < RR_CALL_UNITS && call.bytes < RR_CALL_BYTES; i++) {
         if (is_settled(at->swaps[i])) {
@@ -273,6 +274,16 @@ static size_t put_call(void *context, size_t first)
     return i - first;
 }
 
+/* A refusal within the function fails the op, as one of the whole call does. Loading tells what was done before it. */
+static bool is_refused(const rr_swap *swap, rr_slice text)
+{
+    size_t head = strlen("key ") + swap->key.len + strlen(": ");
+
+    /* Replies end with a NUL. */
+    return text.len != 0 &&
+           (rr_link_is_refusal(text.data) || (text.len > head && rr_link_is_refusal(text.data + head)));
+}
+
 /* One unit's letter, and the detail that comes with all letters but W. False: memory ran out. */
 static bool take_unit(rr_swap *swap, char code, const redisReply *detail, rr_arena *arena)
 {
@@ -286,16 +297,15 @@ static bool take_unit(rr_swap *swap, char code, const redisReply *detail, rr_are
         }
         swap->answer = RR_SWAP_LOST;
     } else {
-        rr_fail(&swap->error, RR_REFUSED_BY_SERVER, "%.*s", (int)text.len,
-                text.data == NULL ? "" : text.data);
+        rr_fail(&swap->error, RR_REFUSED_BY_SERVER, "%.*s", (int)text.len, text.data == NULL ? "" : text.data);
         swap->answer = code == 'F' ? RR_SWAP_FAILED : RR_SWAP_UNKNOWN;
     }
     return true;
 }
 
 /* Letters of all units and details of some, in the order of the call. */
-static rr_status take_kind(rr_swapping *at, const rr_flight *flight, kind of, const redisReply *reply,
-                           size_t *unit, size_t *detail, rr_error *error)
+static rr_status take_kind(rr_swapping *at, const rr_flight *flight, kind of, const redisReply *reply, size_t *unit,
+                           size_t *detail, rr_error *error)
 {
     rr_slice codes = reply->elements == 0 ? (rr_slice){NULL, 0} : rr_reply_bytes(reply->element[0]);
     size_t end = flight->first + flight->count;
@@ -311,6 +321,9 @@ static rr_status take_kind(rr_swapping *at, const rr_flight *flight, kind of, co
         if (code != 'W') {
             with = reply->element[(*detail)++];
         }
+        if ((code == 'F' || code == 'U') && is_refused(swap, rr_reply_bytes(with))) {
+            return rr_link_fail(&at->store->link, RR_REFUSED_BY_SERVER, error, "%s", with->str);
+        }
         if (!take_unit(swap, code, with, at->arena)) {
             return rr_fail(error, RR_MEMORY, "swap: memory ran out, or the batch's limit was reached");
         }
@@ -318,7 +331,7 @@ static rr_status take_kind(rr_swapping *at, const rr_flight *flight, kind of, co
     return RR_OK;
 }
 
-static rr_status take_making(rr_swapping *at, rr_swap *swap, const redisReply *reply, rr_error *error)
+static rr_status take_creating(rr_swapping *at, rr_swap *swap, const redisReply *reply, rr_error *error)
 {
     if (reply->type == REDIS_REPLY_NIL) {
         swap->answer = RR_SWAP_WON;
@@ -338,8 +351,8 @@ static rr_status take_call(void *context, const rr_flight *flight, const redisRe
     size_t unit = 0, detail = 1;
     rr_status status = RR_OK;
 
-    if (!at->by_function && is_making(at->swaps[flight->first])) {
-        return take_making(at, at->swaps[flight->first], reply, error);
+    if (!at->by_function && is_creating(at->swaps[flight->first])) {
+        return take_creating(at, at->swaps[flight->first], reply, error);
     }
     if (reply->type != REDIS_REPLY_ARRAY) {
         return rr_link_odd(&at->store->link, "a swap", error);
@@ -365,10 +378,10 @@ static void prepare(rr_swap *swap)
     }
 }
 
-static void put_in_order(rr_swapping *at, rr_swap *swaps, size_t count, bool making)
+static void put_in_order(rr_swapping *at, rr_swap *swaps, size_t count, bool creating)
 {
     for (size_t i = 0; i < count; i++) {
-        if (is_making(&swaps[i]) == making) {
+        if (is_creating(&swaps[i]) == creating) {
             at->swaps[at->count++] = &swaps[i];
         }
     }
@@ -409,7 +422,7 @@ rr_status rr_redis_swap_ahead(rr_store *store, rr_swap *swaps, size_t count, rr_
     for (size_t i = 0; i < count; i++) {
         prepare(&swaps[i]);
     }
-    status = rr_store_go_on(store, error);
+    status = rr_calls_go_on(store, error);
     if (status == RR_OK && !make_room(at, count)) {
         return rr_link_fail(&store->link, RR_MEMORY, error, "swap: memory ran out");
     }
@@ -422,10 +435,10 @@ rr_status rr_redis_swap_ahead(rr_store *store, rr_swap *swaps, size_t count, rr_
     at->arena = arena;
     put_in_order(at, swaps, count, true);
     put_in_order(at, swaps, count, false);
-    status = rr_store_call(store, &at->calls, at->count, error);
+    status = rr_calls_write(store, &at->calls, at->count, error);
     status = status == RR_OK ? rr_link_send(&store->link, error) : status;
     if (status != RR_OK) {
-        rr_link_drop(&store->link); /* also where a full round was refused: nobody goes on with the rest of it */
+        rr_link_drop(&store->link); /* also where a full round was refused: the caller gives up the rest of it */
     }
     return status;
 }
@@ -436,11 +449,11 @@ rr_status rr_redis_swap_end(rr_store *store, rr_error *error)
     rr_status status;
 
     rr_link_go_on(&store->link);
-    status = rr_store_finish(store, &at->calls, error);
+    status = rr_calls_finish(store, &at->calls, error);
     store->link.owed = false;
     if (status == RR_OK && at->wrong_type != 0) {
-        at->by_function = true; /* what is answered already is passed over */
-        status = rr_store_ask(store, at->count, put_call, take_call, at, error);
+        at->by_function = true; /* swaps that have their answers are passed over */
+        status = rr_calls_ask(store, at->count, put_call, take_call, at, error);
     }
     return status == RR_OK ? rr_redis_confirm(store, error) : status;
 }

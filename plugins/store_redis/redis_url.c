@@ -26,8 +26,7 @@ static bool decode(rr_slice from, char *to, size_t room)
         char c = from.data[i];
 
         if (c == '%') {
-            int high = i + 2 < from.len ? hex(from.data[i + 1]) : -1,
-                low = high < 0 ? -1 : hex(from.data[i + 2]);
+            int high = i + 2 < from.len ? hex(from.data[i + 1]) : -1, low = high < 0 ? -1 : hex(from.data[i + 2]);
 
             if (low < 0) {
                 return false;
@@ -115,8 +114,7 @@ static bool parse_tcp(rr_slice rest, rr_redis_url *url)
         (has_db && rest.len != 0 && !number(rest, 1000000, &url->db))) {
         return false;
     }
-    snprintf(url->shown, sizeof url->shown, strchr(url->host, ':') != NULL ? "[%s]:%d" : "%s:%d", url->host,
-             url->port);
+    snprintf(url->shown, sizeof url->shown, strchr(url->host, ':') != NULL ? "[%s]:%d" : "%s:%d", url->host, url->port);
     return true;
 }
 

@@ -1,4 +1,4 @@
-/* rr_redis_url: where the server is and who we are there, taken apart. */
+/* rr_redis_url: the parts of a Redis URL: server, login and database. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #ifndef RR_STORE_REDIS_URL_H
 #define RR_STORE_REDIS_URL_H

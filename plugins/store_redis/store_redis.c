@@ -1,16 +1,22 @@
-/* The store port over one connection to Redis: all ops but swaps and reads of parts. */
+/* The store port over one connection to Redis: opening, logs, notes, identity and walks. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "store_redis.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "redis_internal.h"
+#include "redis_call.h"
+#include "redis_confirm.h"
+#include "redis_load.h"
+#include "redis_parts.h"
+#include "redis_resp.h"
+#include "redis_store.h"
+#include "redis_survey.h"
+#include "redis_swap.h"
 
 enum { TIMEOUT_MS = 2000, LOG_MAX = 100000 };
 
-static rr_status redis_open(const char *url, const rr_store_options *options, rr_store **store,
-                            rr_error *error)
+static rr_status redis_open(const char *url, const rr_store_options *options, rr_store **store, rr_error *error)
 {
     rr_store_options given = options == NULL ? (rr_store_options){0} : *options;
     rr_store *made = calloc(1, sizeof *made);
@@ -21,8 +27,8 @@ static rr_status redis_open(const char *url, const rr_store_options *options, rr
         return rr_fail(error, RR_MEMORY, "redis store: memory ran out");
     }
     made->log_max = given.log_max == 0 ? LOG_MAX : given.log_max;
-    status = rr_link_open(&made->link, url, given.password,
-                          given.timeout_ms > 0 ? given.timeout_ms : TIMEOUT_MS, error);
+    status =
+        rr_link_open(&made->link, url, given.password, given.timeout_ms > 0 ? given.timeout_ms : TIMEOUT_MS, error);
     if (status == RR_OK && !rr_redis_confirm_init(made, &given)) {
         status = rr_fail(error, RR_MEMORY, "redis store: memory ran out");
     }
@@ -48,201 +54,16 @@ static void redis_close(rr_store *store)
     }
 }
 
-static rr_status out_of_memory(rr_error *error)
-{
-    return rr_fail(error, RR_MEMORY, "redis store: memory ran out, or the batch's limit was reached");
-}
-
 /* ---- loads ---- */
-
-/* How many of the loads from `first` on are asked by one call. */
-static size_t keys_of_call(const rr_loading *at, size_t first)
-{
-    size_t count = 0, bytes = 0;
-
-    while (first + count < at->count && count < RR_CALL_KEYS && bytes < RR_CALL_BYTES) {
-        bytes += at->loads[first + count++].key.len;
-    }
-    return count;
-}
-
-static size_t put_loads(void *context, size_t first)
-{
-    rr_loading *at = context;
-    rr_buf *out = &at->store->link.out;
-    size_t count = keys_of_call(at, first);
-
-    rr_resp_command(out, 1 + count);
-    rr_resp_text(out, "MGET");
-    for (size_t i = first; i < first + count; i++) {
-        rr_resp_bytes(out, at->loads[i].key);
-    }
-    return count;
-}
-
-static rr_status take_loads(void *context, const rr_flight *flight, const redisReply *reply, rr_error *error)
-{
-    rr_loading *at = context;
-
-    if (reply->type != REDIS_REPLY_ARRAY || reply->elements != flight->count) {
-        return rr_link_odd(&at->store->link, "MGET", error);
-    }
-    for (size_t i = 0; i < flight->count; i++) {
-        if (!rr_keep(at->arena, rr_reply_bytes(reply->element[i]), &at->loads[flight->first + i].value)) {
-            return out_of_memory(error);
-        }
-    }
-    return RR_OK;
-}
-
-static rr_loading begin_loads(rr_store *store, rr_load *loads, size_t count, rr_arena *arena)
-{
-    for (size_t i = 0; i < count; i++) {
-        rr_error_clear(&loads[i].error);
-        loads[i].value = (rr_slice){NULL, 0};
-    }
-    return (rr_loading){.store = store, .loads = loads, .count = count, .arena = arena};
-}
 
 static rr_status redis_load(rr_store *store, rr_load *loads, size_t count, rr_arena *arena, rr_error *error)
 {
-    rr_loading at = begin_loads(store, loads, count, arena);
+    rr_loading at = rr_redis_begin_loads(store, loads, count, arena);
 
-    return rr_store_ask(store, count, put_loads, take_loads, &at, error);
+    return rr_calls_ask(store, count, rr_redis_put_loads, rr_redis_take_loads, &at, error);
 }
 
-static rr_status begin_pieces(rr_store *store, rr_error *error)
-{
-    rr_status status = rr_link_begin(&store->link, error);
-
-    store->link.owed = status == RR_OK;
-    store->loading = (rr_loading){.store = store};
-    store->swapping.count = 0;
-    return status;
-}
-
-static rr_status redis_load_ahead(rr_store *store, rr_load *loads, size_t count, rr_arena *arena, rr_error *error)
-{
-    rr_status status = begin_pieces(store, error);
-
-    store->link.owed = store->link.owed && count != 0;
-    store->loading = begin_loads(store, loads, count, arena);
-    for (size_t first = 0; status == RR_OK && first < count;) {
-        first += put_loads(&store->loading, first);
-    }
-    status = status == RR_OK ? rr_link_send(&store->link, error) : status;
-    rr_buf_clear(&store->link.out);
-    store->link.sent = 0;
-    return status;
-}
-
-/* A round of swaps that was full may have taken the rest of the answers already. */
-static rr_status redis_load_next(rr_store *store, size_t *ready, rr_error *error)
-{
-    rr_loading *at = &store->loading;
-    rr_flight flight = {.first = at->ready, .count = keys_of_call(at, at->ready)};
-    rr_status status =
-        flight.count == 0 ? RR_OK : rr_link_take(&store->link, &flight, take_loads, at, error);
-
-    at->ready += status == RR_OK ? flight.count : 0;
-    *ready = at->ready;
-    if (at->ready == at->count && store->swapping.count == 0) {
-        store->link.owed = false;
-    }
-    return status;
-}
-
-/* ---- calls ---- */
-
-void rr_call_head(rr_buf *out, const char *function, size_t keys, size_t args)
-{
-    rr_resp_command(out, 3 + keys + args);
-    rr_resp_text(out, "FCALL");
-    rr_resp_text(out, function);
-    rr_resp_u64(out, keys);
-}
-
-void rr_call_parts_key(rr_buf *out, rr_slice key, rr_slice token)
-{
-    static const char between[] = ":parts:";
-
-    rr_resp_head(out, '$', key.len + sizeof between - 1 + RR_BIRTH_LEN, 0);
-    rr_buf_slice(out, key);
-    rr_buf_put(out, between, sizeof between - 1);
-    rr_buf_put(out, token.data, RR_BIRTH_LEN);
-    rr_buf_put(out, "\r\n", 2);
-}
-
-/* Adds calls to the round until they cover `count` items, or it is full. */
-static void fill_round(rr_store *store, rr_calls *calls, size_t count)
-{
-    rr_buf *out = &store->link.out;
-
-    while (calls->first < count && calls->flights < RR_ROUND_FLIGHTS && out->len < RR_ROUND_BYTES && rr_buf_ok(out)) {
-        rr_flight flight = {.from = out->len, .first = calls->first};
-
-        store->next_takes_wrong_type = false;
-        flight.count = calls->put(calls->context, calls->first);
-        flight.takes_wrong_type = store->next_takes_wrong_type;
-        flight.len = out->len - flight.from;
-        calls->first += flight.count;
-        if (flight.len != 0) {
-            store->flights[calls->flights++] = flight;
-        }
-    }
-}
-
-rr_status rr_store_go_on(rr_store *store, rr_error *error)
-{
-    if (store->link.owed) {
-        rr_link_go_on(&store->link);
-        return RR_OK;
-    }
-    return begin_pieces(store, error);
-}
-
-rr_status rr_store_finish(rr_store *store, rr_calls *calls, rr_error *error)
-{
-    rr_status status = RR_OK;
-    size_t ready;
-
-    while (status == RR_OK && store->link.owed && store->loading.ready < store->loading.count) {
-        status = redis_load_next(store, &ready, error);
-    }
-    if (status != RR_OK) {
-        return status;
-    }
-    status = rr_link_ask(&store->link, store->flights, calls->flights, calls->take, calls->context, error);
-    rr_buf_clear(&store->link.out);
-    store->link.sent = 0;
-    calls->flights = 0;
-    return status;
-}
-
-rr_status rr_store_call(rr_store *store, rr_calls *calls, size_t count, rr_error *error)
-{
-    rr_status status = RR_OK;
-
-    while (status == RR_OK && calls->first < count) {
-        fill_round(store, calls, count);
-        if (calls->first < count) {
-            status = rr_store_finish(store, calls, error);
-        }
-    }
-    return status;
-}
-
-rr_status rr_store_ask(rr_store *store, size_t count, rr_call_put *put, rr_flight_take *take, void *context,
-                       rr_error *error)
-{
-    rr_calls calls = {.put = put, .take = take, .context = context};
-    rr_status status = count == 0 ? RR_OK : rr_link_begin(&store->link, error);
-
-    status = status == RR_OK ? rr_store_call(store, &calls, count, error) : status;
-    return status == RR_OK && count != 0 ? rr_store_finish(store, &calls, error) : status;
-}
-
-static void say_key(rr_error *error, rr_slice key)
+static void name_key(rr_error *error, rr_slice key)
 {
     if (error != NULL) {
         rr_error_within(error, "key %.*s", (int)key.len, key.data);
@@ -268,22 +89,21 @@ static rr_status take_log(void *context, const rr_flight *flight, const redisRep
     }
     at->entries = rr_arena_take(at->arena, (reply->elements / 2 + 1) * sizeof *at->entries);
     if (at->entries == NULL) {
-        return out_of_memory(error);
+        return rr_store_no_memory(error);
     }
     for (size_t i = 0; i + 1 < reply->elements; i += 2) {
         rr_log_entry *entry = &at->entries[at->count++];
 
         if (!rr_keep(at->arena, rr_reply_bytes(reply->element[i]), &entry->id) ||
             !rr_keep(at->arena, rr_reply_bytes(reply->element[i + 1]), &entry->bytes)) {
-            return out_of_memory(error);
+            return rr_store_no_memory(error);
         }
     }
     return RR_OK;
 }
 
-static rr_status redis_log_read(rr_store *store, rr_slice log_key, const char *drainer, int idle_ms,
-                                size_t most, rr_arena *arena, rr_log_entry **entries, size_t *count,
-                                rr_error *error)
+static rr_status redis_log_read(rr_store *store, rr_slice log_key, const char *consumer, int idle_ms, size_t most,
+                                rr_arena *arena, rr_log_entry **entries, size_t *count, rr_error *error)
 {
     log_reading at = {.store = store, .arena = arena};
     rr_buf *out = &store->link.out;
@@ -296,7 +116,7 @@ static rr_status redis_log_read(rr_store *store, rr_slice log_key, const char *d
     }
     rr_call_head(out, store->link.functions.log, 1, 3);
     rr_resp_bytes(out, log_key);
-    rr_resp_text(out, drainer);
+    rr_resp_text(out, consumer);
     rr_resp_u64(out, idle_ms < 0 ? 0 : (uint64_t)idle_ms);
     rr_resp_u64(out, most);
     status = rr_link_ask_one(&store->link, take_log, &at, error);
@@ -330,8 +150,7 @@ static size_t put_done(void *context, size_t first)
     return count;
 }
 
-static rr_status take_nothing(void *context, const rr_flight *flight, const redisReply *reply,
-                              rr_error *error)
+static rr_status take_nothing(void *context, const rr_flight *flight, const redisReply *reply, rr_error *error)
 {
     (void)context;
     (void)flight;
@@ -340,12 +159,11 @@ static rr_status take_nothing(void *context, const rr_flight *flight, const redi
     return RR_OK;
 }
 
-static rr_status redis_log_done(rr_store *store, rr_slice log_key, const rr_slice *ids, size_t count,
-                                rr_error *error)
+static rr_status redis_log_done(rr_store *store, rr_slice log_key, const rr_slice *ids, size_t count, rr_error *error)
 {
     log_settling at = {store, log_key, ids, count};
 
-    return rr_store_ask(store, count, put_done, take_nothing, &at, error);
+    return rr_calls_ask(store, count, put_done, take_nothing, &at, error);
 }
 
 /* ---- notes ---- */
@@ -360,11 +178,10 @@ static rr_status take_note(void *context, const rr_flight *flight, const redisRe
     note_reading *at = context;
 
     (void)flight;
-    return rr_keep(at->arena, rr_reply_bytes(reply), &at->value) ? RR_OK : out_of_memory(error);
+    return rr_keep(at->arena, rr_reply_bytes(reply), &at->value) ? RR_OK : rr_store_no_memory(error);
 }
 
-static rr_status redis_note_get(rr_store *store, rr_slice key, rr_arena *arena, rr_slice *value,
-                                rr_error *error)
+static rr_status redis_note_get(rr_store *store, rr_slice key, rr_arena *arena, rr_slice *value, rr_error *error)
 {
     note_reading at = {.arena = arena};
     rr_status status = rr_link_begin(&store->link, error);
@@ -377,7 +194,7 @@ static rr_status redis_note_get(rr_store *store, rr_slice key, rr_arena *arena, 
         status = rr_link_ask_one(&store->link, take_note, &at, error);
     }
     if (status != RR_OK) {
-        say_key(error, key);
+        name_key(error, key);
         return status;
     }
     *value = at.value;
@@ -392,9 +209,8 @@ static rr_status take_done(void *context, const rr_flight *flight, const redisRe
     return RR_OK;
 }
 
-static rr_status redis_note_set(rr_store *store, rr_slice key, rr_slice expected, rr_slice value,
-                                int64_t ttl_ms, const rr_store_identity *incarnation, bool *done,
-                                rr_error *error)
+static rr_status redis_note_set(rr_store *store, rr_slice key, rr_slice expected, rr_slice value, int64_t ttl_ms,
+                                const rr_store_identity *incarnation, bool *done, rr_error *error)
 {
     rr_buf *out = &store->link.out;
     rr_status status = rr_link_begin(&store->link, error);
@@ -410,7 +226,7 @@ static rr_status redis_note_set(rr_store *store, rr_slice key, rr_slice expected
         status = rr_link_ask_one(&store->link, take_done, done, error);
     }
     if (status != RR_OK) {
-        say_key(error, key);
+        name_key(error, key);
     }
     return status;
 }
@@ -429,8 +245,7 @@ static void put_note(rr_buf *out, rr_slice key, rr_slice value, int64_t ttl_ms)
     }
 }
 
-static rr_status redis_note_put(rr_store *store, rr_slice key, rr_slice value, int64_t ttl_ms,
-                                rr_error *error)
+static rr_status redis_note_put(rr_store *store, rr_slice key, rr_slice value, int64_t ttl_ms, rr_error *error)
 {
     rr_status status = rr_link_begin(&store->link, error);
 
@@ -439,22 +254,21 @@ static rr_status redis_note_put(rr_store *store, rr_slice key, rr_slice value, i
         status = rr_link_ask_one(&store->link, take_nothing, NULL, error);
     }
     if (status != RR_OK) {
-        say_key(error, key);
+        name_key(error, key);
     }
     return status;
 }
 
-/* ---- who is there ---- */
+/* ---- identity ---- */
 
-static rr_status take_identity(void *context, const rr_flight *flight, const redisReply *reply,
-                               rr_error *error)
+static rr_status take_identity(void *context, const rr_flight *flight, const redisReply *reply, rr_error *error)
 {
     rr_store_identity *identity = context;
     rr_slice text = rr_reply_bytes(reply);
 
     (void)flight;
     if (text.len == 0 || text.len >= sizeof identity->incarnation) {
-        return rr_fail(error, RR_UNAVAILABLE, "redis store: the server does not say who it is");
+        return rr_fail(error, RR_UNAVAILABLE, "redis store: the server does not tell its identity");
     }
     memcpy(identity->incarnation, text.data, text.len);
     identity->incarnation[text.len] = '\0';
@@ -491,8 +305,8 @@ static rr_status take_page(void *context, const rr_flight *flight, const redisRe
     const redisReply *keys;
 
     (void)flight;
-    if (reply->type != REDIS_REPLY_ARRAY || reply->elements != 2 ||
-        reply->element[1]->type != REDIS_REPLY_ARRAY || reply->element[0]->type != REDIS_REPLY_STRING) {
+    if (reply->type != REDIS_REPLY_ARRAY || reply->elements != 2 || reply->element[1]->type != REDIS_REPLY_ARRAY ||
+        reply->element[0]->type != REDIS_REPLY_STRING) {
         return rr_link_odd(&at->store->link, "SCAN", error);
     }
     snprintf(at->cursor, sizeof at->cursor, "%s", reply->element[0]->str);
@@ -501,10 +315,10 @@ static rr_status take_page(void *context, const rr_flight *flight, const redisRe
     at->keys = rr_arena_take(&at->arena, (at->count + 1) * sizeof *at->keys);
     for (size_t i = 0; at->keys != NULL && i < at->count; i++) {
         if (!rr_keep(&at->arena, rr_reply_bytes(keys->element[i]), &at->keys[i])) {
-            return out_of_memory(error);
+            return rr_store_no_memory(error);
         }
     }
-    return at->keys == NULL ? out_of_memory(error) : RR_OK;
+    return at->keys == NULL ? rr_store_no_memory(error) : RR_OK;
 }
 
 /* The prefix taken literally, then anything. */
@@ -542,7 +356,7 @@ static rr_status ask_page(rr_store *store, page *at, rr_error *error)
     return rr_link_ask_one(&store->link, take_page, at, error);
 }
 
-/* Walks page by page, until `use` says that it is enough. */
+/* Walks page by page until `use` clears *more. */
 static rr_status walk(page *at, rr_slice prefix, rr_status (*use)(page *at, void *context, bool *more, rr_error *error),
                       void *context, rr_error *error)
 {
@@ -554,7 +368,7 @@ static rr_status walk(page *at, rr_slice prefix, rr_status (*use)(page *at, void
     at->pattern = rr_buf_view(&pattern);
     rr_arena_init(&at->arena, 0);
     do {
-        status = rr_buf_ok(&pattern) ? ask_page(at->store, at, error) : out_of_memory(error);
+        status = rr_buf_ok(&pattern) ? ask_page(at->store, at, error) : rr_store_no_memory(error);
         status = status == RR_OK ? use(at, context, &more, error) : status;
     } while (status == RR_OK && more && strcmp(at->cursor, "0") != 0);
     rr_arena_fini(&at->arena);
@@ -578,8 +392,8 @@ static rr_status each_key(page *at, void *context, bool *more, rr_error *error)
     return RR_OK;
 }
 
-static rr_status redis_scan(rr_store *store, rr_slice prefix, bool (*each)(void *context, rr_slice key),
-                            void *context, rr_error *error)
+static rr_status redis_scan(rr_store *store, rr_slice prefix, bool (*each)(void *context, rr_slice key), void *context,
+                            rr_error *error)
 {
     page at = {.store = store, .cursor = "0"};
     each_context given = {each, context};
@@ -643,8 +457,8 @@ const rr_store_ops rr_store_redis_ops = {
     .load = redis_load,
     .read_parts = rr_redis_read_parts,
     .swap = rr_redis_swap,
-    .load_ahead = redis_load_ahead,
-    .load_next = redis_load_next,
+    .load_ahead = rr_redis_load_ahead,
+    .load_next = rr_redis_load_next,
     .swap_ahead = rr_redis_swap_ahead,
     .swap_end = rr_redis_swap_end,
     .confirm = rr_redis_confirm,

@@ -1,4 +1,4 @@
-/* Blocks of the arena: the only place where a batch's memory meets the heap. */
+/* Blocks of the arena: the only place where a batch allocates. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <rr/arena.h>
 
@@ -8,7 +8,7 @@
 
 enum {
     BLOCK_BYTES = 256 * 1024,
-    BLOCK_SHARE = 8, /* of what is held, the next block is at least this part: what grows needs few of them */
+    BLOCK_SHARE = 8, /* a new block is at least an eighth of what the arena holds, so a growing arena needs few */
     BLOCK_MOST = 32 * 1024 * 1024
 };
 

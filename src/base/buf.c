@@ -120,7 +120,8 @@ void rr_buf_base64(rr_buf *buf, rr_slice bytes)
     }
     for (size_t at = 0; at < bytes.len; at += 3) {
         size_t left = bytes.len - at;
-        unsigned group = (unsigned)in[at] << 16 | (left > 1 ? (unsigned)in[at + 1] << 8 : 0) | (left > 2 ? in[at + 2] : 0);
+        unsigned group =
+            (unsigned)in[at] << 16 | (left > 1 ? (unsigned)in[at + 1] << 8 : 0) | (left > 2 ? in[at + 2] : 0);
 
         buf->data[buf->len++] = alphabet[group >> 18];
         buf->data[buf->len++] = alphabet[group >> 12 & 63];

@@ -1,4 +1,4 @@
-/* rr_hash: of bytes, eight at a time, for tables of this process. It is no identity: it may change with any build. */
+/* rr_hash: of bytes, eight at a time, for hash tables in memory. Never store it: it may change with any build. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #ifndef RR_HASH_H
 #define RR_HASH_H

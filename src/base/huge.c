@@ -1,4 +1,4 @@
-/* A hint to the kernel. */
+/* Large pages by madvise, a hint to the kernel. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "huge.h"
 

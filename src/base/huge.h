@@ -1,8 +1,8 @@
-/* rr_huge: memory that is written soon and whole, in large pages.
+/* rr_huge: large pages for memory that is soon written as a whole.
  *
- * A page is given by the kernel when it is first written, which costs more than
- * filling it. Where the system allows (transparent huge pages), one of 2 MiB is
- * given instead of 512 small ones.
+ * The kernel maps a page when it is first written, which costs more than
+ * filling it. With transparent huge pages it maps one page of 2 MiB instead of
+ * 512 small ones.
  */
 /* SPDX-License-Identifier: Apache-2.0 */
 #ifndef RR_HUGE_H
@@ -10,7 +10,8 @@
 
 #include <stddef.h>
 
-/* Asks for large pages in this part of the heap, if it is large enough for one. A hint: nothing else changes. */
+/* Asks for large pages in this part of the heap, if it is large enough for one. Only a hint: a refusal has no
+ * effect. */
 void rr_huge(void *at, size_t bytes);
 
 #endif

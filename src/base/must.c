@@ -1,4 +1,4 @@
-/* The end of a program that found itself in the wrong. */
+/* Ends the program when one of its assertions does not hold. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "must.h"
 
@@ -7,6 +7,6 @@
 
 void rr_must_failed(const char *condition, const char *file, int line)
 {
-    fprintf(stderr, "reconciler: our own fault at %s:%d: '%s' does not hold\n", file, line, condition);
+    fprintf(stderr, "reconciler: internal error at %s:%d: '%s' does not hold\n", file, line, condition);
     abort();
 }

@@ -1,7 +1,8 @@
 /* RR_MUST: an assertion that stays on in release builds.
  *
- * It is for our own mistakes only, never for input or for the world. The
- * program says which one and aborts: what was not acknowledged comes again.
+ * It guards against faults of this program, never against input, servers or
+ * files. The program prints the condition and aborts. What it had not
+ * acknowledged is delivered again.
  */
 /* SPDX-License-Identifier: Apache-2.0 */
 #ifndef RR_MUST_H

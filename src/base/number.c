@@ -24,7 +24,7 @@ static rr_slice take_digits(const char **at, const char *end)
     return (rr_slice){from, (size_t)(*at - from)};
 }
 
-/* Behind the "e". */
+/* The exponent after the "e". */
 static bool scan_exponent(const char **at, const char *end, int64_t *exponent)
 {
     bool negative = *at < end && **at == '-';
@@ -113,8 +113,9 @@ bool rr_number_i64(rr_slice text, int64_t *number)
     return true;
 }
 
-/* Significant digits as one whole number without a point (which the locale would choose), and its exponent. What is
- * cut off only matters where it lies exactly between two doubles: a last digit 1 stands for it. */
+/* The significant digits as one whole number, and its exponent. Without a point, whose character depends on the
+ * locale. Digits that are cut off matter only for a number just above the middle of two doubles: a last digit 1
+ * stands for them. */
 static size_t significant(const rr_number_parts *parts, char *text, int64_t *exponent)
 {
     size_t total = parts->whole.len + parts->fraction.len, len = 0;
@@ -243,8 +244,8 @@ static void step_up(shortest *s)
     s->exponent++;
 }
 
-/* Doubles stand closer together below a power of two than above it, so where the nearest text of so many digits
- * reads back as another double, the next one up may still read back right. */
+/* Doubles are closer together below a power of two than above it. So where the nearest text of that many digits reads
+ * back as another double, the next greater text may still read back as this one. */
 static bool try_digits(double number, size_t digits, shortest *s)
 {
     round_to(number, digits, s);
@@ -277,7 +278,7 @@ static size_t put_zeros(char *text, int count)
     return (size_t)count;
 }
 
-/* ECMAScript, Number::toString: n is where the point stands behind the first n digits. */
+/* As ECMAScript's Number::toString: the point stands after the first n digits. */
 static size_t lay_out(const shortest *s, char *text)
 {
     int n = s->exponent + 1, k = (int)s->len;
@@ -314,7 +315,7 @@ size_t rr_double_print(double number, char *text)
 {
     size_t sign = signbit(number) ? 1 : 0;
     double size = fabs(number);
-    shortest s;
+    shortest s = {.len = 0};
 
     text[0] = '-';
     if (size < 1e15 && size == (double)(uint64_t)size) {

@@ -11,7 +11,7 @@ typedef struct rr_number_parts {
     bool plain;        /* neither point nor exponent */
     rr_slice whole;    /* at least one digit; no leading zero but for "0" itself */
     rr_slice fraction; /* may be empty */
-    int64_t exponent;  /* held at +-RR_NUMBER_EXPONENT_MAX */
+    int64_t exponent;  /* clamped to +-RR_NUMBER_EXPONENT_MAX */
 } rr_number_parts;
 
 #define RR_NUMBER_EXPONENT_MAX INT64_C(1000000000000000)

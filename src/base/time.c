@@ -67,7 +67,7 @@ static bool take_char(rr_slice *text, char c)
     return true;
 }
 
-/* Behind the point. */
+/* The digits after the point. */
 static bool take_fraction(rr_slice *text, int64_t *us)
 {
     int64_t scale = 100000;
@@ -111,16 +111,15 @@ bool rr_time_parse(rr_slice text, int64_t *time_us)
         return false;
     }
     if (!take_number(&text, 2, &hour) || !take_char(&text, ':') || !take_number(&text, 2, &minute) ||
-        !take_char(&text, ':') || !take_number(&text, 2, &second) || hour > 23 || minute > 59 ||
-        second > 59) {
+        !take_char(&text, ':') || !take_number(&text, 2, &second) || hour > 23 || minute > 59 || second > 59) {
         return false;
     }
     if ((take_char(&text, '.') && !take_fraction(&text, &fraction_us)) || !take_offset(&text, &offset_us) ||
         text.len != 0) {
         return false;
     }
-    *time_us = days_of(year, month, day) * DAY_US + ((hour * 60 + minute) * 60 + second) * RR_SECOND_US +
-               fraction_us - offset_us;
+    *time_us = days_of(year, month, day) * DAY_US + ((hour * 60 + minute) * 60 + second) * RR_SECOND_US + fraction_us -
+               offset_us;
     return true;
 }
 
@@ -210,8 +209,7 @@ static bool take_count(rr_slice *text, uint64_t *count)
     *count = 0;
     while (take_number(text, 1, &digit)) {
         any = true;
-        if (__builtin_mul_overflow(*count, 10, count) ||
-            __builtin_add_overflow(*count, (uint64_t)digit, count)) {
+        if (__builtin_mul_overflow(*count, 10, count) || __builtin_add_overflow(*count, (uint64_t)digit, count)) {
             return false;
         }
     }
@@ -246,7 +244,7 @@ bool rr_duration_parse(rr_slice text, bool may_be_negative, int64_t *us)
     return true;
 }
 
-/* Spells the duration in those units whose bit is set. 0: they leave a rest. */
+/* Writes the duration in those units whose bit is set. 0: these units leave a remainder. */
 static size_t spell(uint64_t us, unsigned chosen, char *text)
 {
     size_t len = 0;

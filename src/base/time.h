@@ -23,7 +23,7 @@ bool rr_duration_parse(rr_slice text, bool may_be_negative, int64_t *us);
 /* The shortest such text. Returns the length. text: RR_TIME_TEXT_MAX bytes. */
 size_t rr_duration_print(int64_t us, char *text);
 
-/* a + b and a - b, held at the ends of int64. */
+/* Saturating addition: a + b, or the end of int64 that it would pass. */
 static inline int64_t rr_add_held(int64_t a, int64_t b)
 {
     int64_t sum;

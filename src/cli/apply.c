@@ -1,4 +1,4 @@
-/* `reconciler apply`: the rules on a file, with no server at all (or on a store that is named). */
+/* `reconciler apply`: applies the rules to the records of a file, in memory or on the store of --store. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <stdlib.h>
 #include <time.h>
@@ -38,9 +38,9 @@ static int64_t now_us(void)
     return (int64_t)now.tv_sec * 1000000 + now.tv_nsec / 1000;
 }
 
-/* Takes one record of the file; false where it is none (a clock, a blank line). */
-static rr_status take(apply *a, rr_decoded decoded, rr_item *item, int64_t clock_us, rr_text *why,
-                      bool *is_record, rr_error *error)
+/* Admits one record of the file. *is_record is false for a clock line and a blank line. */
+static rr_status admit_record(apply *a, rr_decoded decoded, rr_item *item, int64_t clock_us, rr_text *why,
+                              bool *is_record, rr_error *error)
 {
     rr_record *record = item->record;
     rr_reason reason = RR_REASON_NONE;
@@ -87,7 +87,7 @@ static void print_outcome(apply *a, const rr_item *item)
     rr_buf_text(&a->out, "}\n");
 }
 
-static rr_status decide(apply *a, size_t count, rr_error *error)
+static rr_status decide_batch(apply *a, size_t count, rr_error *error)
 {
     rr_status status = rr_batch_begin(a->batch, a->items, count, error);
 
@@ -97,7 +97,7 @@ static rr_status decide(apply *a, size_t count, rr_error *error)
     rr_buf_clear(&a->out);
     for (size_t k = 0; k < count && status == RR_OK; k++) {
         if (a->items[k].stuck) {
-            status = rr_fail(error, RR_REFUSED_BY_SERVER, "a cell could not be stored (see above)");
+            status = rr_fail(error, RR_REFUSED_BY_SERVER, "a cell could not be stored: the message above says why");
         } else {
             print_outcome(a, &a->items[k]);
         }
@@ -112,7 +112,7 @@ static rr_status decide(apply *a, size_t count, rr_error *error)
     return status;
 }
 
-static rr_status all_records(apply *a, rr_error *error)
+static rr_status apply_records(apply *a, rr_error *error)
 {
     size_t count = 0;
     rr_status status = RR_OK;
@@ -124,18 +124,17 @@ static rr_status all_records(apply *a, rr_error *error)
         bool end, is_record;
 
         a->items[count] = (rr_item){.contract = a->contract, .record = &a->decoded[count]};
-        status = rr_records_next(&a->records, &a->arena, &decoded, &a->decoded[count], &clock_us, &why, &end,
-                                 error);
+        status = rr_records_next(&a->records, &a->arena, &decoded, &a->decoded[count], &clock_us, &why, &end, error);
         if (status != RR_OK || end) {
             break;
         }
-        status = take(a, decoded, &a->items[count], clock_us, &why, &is_record, error);
+        status = admit_record(a, decoded, &a->items[count], clock_us, &why, &is_record, error);
         if (status != RR_OK) {
             return status;
         }
         count += is_record;
         if (count == BATCH) {
-            status = decide(a, count, error);
+            status = decide_batch(a, count, error);
             count = 0;
         }
         if (status != RR_OK) {
@@ -143,14 +142,14 @@ static rr_status all_records(apply *a, rr_error *error)
         }
     }
     if (count != 0) {
-        rr_status last = decide(a, count, status == RR_OK ? error : NULL);
+        rr_status last = decide_batch(a, count, status == RR_OK ? error : NULL);
 
         status = status == RR_OK ? last : status;
     }
     return status;
 }
 
-static void complain(void *context, const rr_error *error)
+static void report_stuck(void *context, const rr_error *error)
 {
     rr_cli_fail(((apply *)context)->args, error);
 }
@@ -165,14 +164,13 @@ static rr_status load_contract(apply *a, rr_error *error)
         rr_problems_fail(&problems, error);
         error->status = status;
     } else if (name == NULL && a->contracts.count != 1) {
-        status = rr_fail(error, RR_USAGE, "%s has %zu contracts: say which with --name",
+        status = rr_fail(error, RR_USAGE, "%s has %zu contracts: name one with --name",
                          rr_args_value(a->args, "contract"), a->contracts.count);
     } else {
-        a->contract =
-            name == NULL ? &a->contracts.items[0] : rr_contracts_find(&a->contracts, rr_slice_of(name));
+        a->contract = name == NULL ? &a->contracts.items[0] : rr_contracts_find(&a->contracts, rr_slice_of(name));
         if (a->contract == NULL) {
-            status = rr_fail(error, RR_USAGE, "%s has no contract named '%s'",
-                             rr_args_value(a->args, "contract"), name);
+            status =
+                rr_fail(error, RR_USAGE, "%s has no contract named '%s'", rr_args_value(a->args, "contract"), name);
         }
     }
     rr_problems_fini(&problems);
@@ -184,15 +182,14 @@ static rr_status open_all(apply *a, rr_error *error)
     const char *url = rr_args_value(a->args, "store"), *input = rr_args_value(a->args, "input");
     const char *prefix = rr_args_value(a->args, "prefix");
     rr_batch_options options = {
-        .prefix = rr_slice_of(prefix == NULL ? "rr" : prefix), .complain = complain, .context = a};
+        .prefix = rr_slice_of(prefix == NULL ? "rr" : prefix), .report_stuck = report_stuck, .context = a};
     rr_store_options store_options = {0};
     rr_status status = load_contract(a, error);
 
     if (status == RR_OK) {
         a->ops = rr_ports_store(url == NULL ? "memory:" : url, error);
-        status = a->ops == NULL
-                     ? error->status
-                     : a->ops->open(url == NULL ? "memory:" : url, &store_options, &a->store, error);
+        status = a->ops == NULL ? error->status
+                                : a->ops->open(url == NULL ? "memory:" : url, &store_options, &a->store, error);
     }
     if (status == RR_OK) {
         a->batch = rr_batch_new(a->ops, a->store, &options);
@@ -233,11 +230,11 @@ static int run(const rr_args *args)
     rr_arena_init(&a->arena, 0);
     status = open_all(a, &error);
     if (status == RR_OK) {
-        status = all_records(a, &error);
+        status = apply_records(a, &error);
     }
     if (status == RR_OK && rr_args_flag(args, "cells")) {
-        status = rr_cells_print(a->ops, a->store, rr_slice_of(prefix == NULL ? "rr" : prefix), a->contract, NULL,
-                                NULL, &error);
+        status = rr_cells_print(a->ops, a->store, rr_slice_of(prefix == NULL ? "rr" : prefix), a->contract, NULL, NULL,
+                                &error);
     }
     code = status == RR_OK ? RR_EXIT_DONE : rr_cli_fail(args, &error);
     close_all(a);
@@ -245,33 +242,27 @@ static int run(const rr_args *args)
 }
 
 static const rr_cli_option options[] = {
-    {.name = "contract",
-     .letter = 'c',
-     .argument = "FILE",
-     .required = true,
-     .help = "the contract, in YAML"},
-    {.name = "name", .letter = 'n', .argument = "NAME", .help = "which one, where the file has several"},
-    {.name = "cells", .help = "print the cells at the end"},
+    {.name = "contract", .letter = 'c', .argument = "FILE", .required = true, .help = "the contract, in YAML"},
+    {.name = "name", .letter = 'n', .argument = "NAME", .help = "which contract, where the file has several"},
+    {.name = "cells", .help = "print the cells after the last verdict"},
     {.name = "store",
      .argument = "URL",
      .help = "where cells are kept: memory (default), redis://host:port/db, unix:///path"},
-    {.name = "prefix", .argument = "TEXT", .help = "what keys begin with (default rr)"},
-    {.name = "input",
-     .argument = "KIND",
-     .help = "json (default) or protobuf, each record behind its length"},
-    {.name = "explain", .help = "add a sentence for a person where a record is refused"},
+    {.name = "prefix", .argument = "TEXT", .help = "the first part of all keys in the store (default rr)"},
+    {.name = "input", .argument = "KIND", .help = "json (default), or protobuf: each record after its length"},
+    {.name = "explain", .help = "add to each refusal a sentence that says why"},
     RR_CLI_END,
 };
 
 const rr_command rr_command_apply = {
     .name = "apply",
-    .summary = "take the records of a file and print the verdict of each",
+    .summary = "apply the rules to the records of a file, and print the verdict of each",
     .operands = "[RECORDS]",
     .operands_most = 1,
     .options = options,
-    .details =
-        "Prints one JSON line a record, then, with --cells, one a cell.\n"
-        "A line {\"clock\":\"2026-01-01T10:03:01Z\"} sets the time at which the records after it arrive;\n"
-        "before the first one there is no clock, and nothing is too early or too late.\n",
+    .details = "Prints one JSON line for each record; with --cells, then one for each cell.\n"
+               "A line {\"clock\":\"2026-01-01T10:03:01Z\"} sets the time at which the records after it arrive;\n"
+               "without one no record is too early or too late.\n",
+    .ends = RR_CLI_ENDS_SERVERS,
     .run = run,
 };

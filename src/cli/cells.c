@@ -1,4 +1,4 @@
-/* Keys are listed first, then cells are read in pages: a million of them do not lie in memory at once. */
+/* Lists the keys first, then reads the cells in pages, so that a million cells are not in memory at once. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cells.h"
 

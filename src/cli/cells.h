@@ -5,7 +5,7 @@
 
 #include "listing.h"
 
-/* Prints to standard output and counts. filter, printed: may be NULL. */
+/* Prints to standard output. filter: NULL for all cells. printed: how many, may be NULL. */
 rr_status rr_cells_print(const rr_store_ops *ops, rr_store *store, rr_slice prefix, const rr_contract *contract,
                          const rr_listing_filter *filter, uint64_t *printed, rr_error *error);
 

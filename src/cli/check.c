@@ -1,8 +1,9 @@
-/* check: everything that is wrong with a configuration, or with a file of contracts, without any network. */
+/* `reconciler check`: finds the errors of a configuration, or of a file of contracts, without any network. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli.h"
 
-#include "config.h"
+#include "plugins.h"
+#include "printable.h"
 
 typedef struct checked {
     const char *path;
@@ -14,11 +15,10 @@ typedef struct checked {
 static void print_json(const checked *what, const rr_problems *problems, rr_buf *out)
 {
     rr_buf_text(out, "{\"file\":");
-    rr_buf_json(out, rr_slice_of(what->path));
-    rr_buf_format(
-        out, ",\"ok\":%s,\"contracts\":%zu,\"sources\":%zu,\"errors\":%zu,\"warnings\":%zu,\"problems\":",
-        what->status == RR_OK ? "true" : "false", what->contracts, what->sources, problems->errors,
-        problems->warnings);
+    rr_buf_json_printable(out, rr_slice_of(what->path));
+    rr_buf_format(out, ",\"ok\":%s,\"contracts\":%zu,\"sources\":%zu,\"errors\":%zu,\"warnings\":%zu,\"problems\":",
+                  what->status == RR_OK ? "true" : "false", what->contracts, what->sources, problems->errors,
+                  problems->warnings);
     rr_problems_json(problems, out);
     rr_buf_text(out, "}\n");
 }
@@ -32,7 +32,8 @@ static void print_text(const checked *what, const rr_problems *problems, rr_buf 
 {
     rr_problems_print(problems, out);
     if (what->status == RR_OK) {
-        rr_buf_format(out, "%s: ok", what->path);
+        rr_buf_printable(out, rr_slice_of(what->path));
+        rr_buf_text(out, ": ok");
         print_count(out, what->contracts, "contract");
         if (what->is_config) {
             print_count(out, what->sources, "source");
@@ -61,6 +62,9 @@ static checked check_config(const char *path, rr_problems *problems)
     rr_config config;
 
     what.status = rr_config_load(path, &config, problems);
+    if (rr_plugins_check(&config, problems) != RR_OK && what.status == RR_OK) {
+        what.status = RR_CONFIG;
+    }
     what.contracts = config.contracts.count;
     what.sources = config.source_count;
     if (what.status == RR_OK) {
@@ -90,7 +94,7 @@ static int run(const rr_args *args)
     checked what;
 
     if ((config == NULL) == (contract == NULL)) {
-        return rr_cli_usage(args, "either --config FILE or --contract FILE");
+        return rr_cli_usage(args, "give either --config FILE or --contract FILE");
     }
     what = config != NULL ? check_config(config, &problems) : check_contracts(contract, &problems);
     (rr_args_flag(args, "json") ? print_json : print_text)(&what, &problems, &out);
@@ -102,16 +106,17 @@ static int run(const rr_args *args)
 
 static const rr_cli_option options[] = {
     {.name = "config", .letter = 'c', .argument = "FILE", .help = "the configuration of `run`"},
-    {.name = "contract", .argument = "FILE", .help = "a file of contracts alone, instead"},
+    {.name = "contract", .argument = "FILE", .help = "instead of it, a file of contracts"},
     RR_CLI_JSON,
     RR_CLI_END,
 };
 
 const rr_command rr_command_check = {
     .name = "check",
-    .summary = "say everything that is wrong with a configuration, without any network",
+    .summary = "list all errors of a configuration, without any network",
     .options = options,
-    .details =
-        "Each problem is a line: file:line:column: error|warning: text. Warnings alone are no failure.\n",
+    .details = "Prints one line a problem: file:line:column: error|warning: text. Warnings alone are no failure.\n"
+               "The plugins that the configuration names are loaded, and asked for the schemes that it uses.\n",
+    .ends = RR_CLI_ENDS(INPUT) | RR_CLI_ENDS(CONFIG),
     .run = run,
 };

@@ -1,8 +1,12 @@
 /* The frame of `reconciler <command> [options]`: one file a command, one row each in main.c.
  *
  * A command's options are a table, which reads the command line and writes the
- * help. Standard output is data, standard error is talk. A command returns an
- * exit code, of rr_status_exit_code or 1 for "differences found".
+ * help. Standard output holds data, standard error holds messages for people.
+ * A command returns an exit code: that of an rr_status, or 1 for "differences
+ * found". Its row names every status that it can end with; its help lists them.
+ *
+ * main.c knows all commands. A command knows args.c and output.c, and reaches
+ * the other commands only through its arguments.
  */
 /* SPDX-License-Identifier: Apache-2.0 */
 #ifndef RR_CLI_H
@@ -12,7 +16,7 @@
 #include <rr/slice.h>
 
 enum {
-    RR_CLI_OPTIONS_MAX = 32, /* rows of a table */
+    RR_CLI_OPTIONS_MAX = 32, /* rows of a command's table */
     RR_EXIT_DONE = 0,
     RR_EXIT_DIFFERENCES = 1
 };
@@ -20,7 +24,7 @@ enum {
 typedef struct rr_cli_option {
     const char *name;     /* without the dashes */
     char letter;          /* 0: none */
-    const char *argument; /* what its value is called, "FILE"; NULL: a flag */
+    const char *argument; /* the name of its value, "FILE"; NULL: a flag */
     bool required;
     const char *help;
 } rr_cli_option;
@@ -30,13 +34,24 @@ typedef struct rr_cli_option {
         .name = NULL \
     }
 
-/* What every command may take beside its own. */
+/* The option of commands that can print JSON. */
 #define RR_CLI_JSON \
     { \
         .name = "json", .help = "print JSON" \
     }
 
 typedef struct rr_args rr_args;
+
+/* A set of statuses. */
+#define RR_CLI_ENDS(status) (1u << RR_##status)
+
+/* The statuses of every command: wrong options, standard output that cannot be written, faults of the program. */
+#define RR_CLI_ENDS_ALWAYS \
+    (RR_CLI_ENDS(OK) | RR_CLI_ENDS(USAGE) | RR_CLI_ENDS(INTERNAL) | RR_CLI_ENDS(MEMORY) | RR_CLI_ENDS(IO))
+
+/* Those of a command that reads a configuration, opens its store and asks its servers. */
+#define RR_CLI_ENDS_SERVERS \
+    (RR_CLI_ENDS(INPUT) | RR_CLI_ENDS(UNAVAILABLE) | RR_CLI_ENDS(REFUSED_BY_SERVER) | RR_CLI_ENDS(CONFIG))
 
 typedef struct rr_command {
     const char *name;
@@ -45,34 +60,41 @@ typedef struct rr_command {
     size_t operands_least, operands_most;
     const rr_cli_option *options; /* ended by RR_CLI_END; NULL: none */
     const char *details;          /* more for its --help, ended by a newline; NULL: nothing */
+    unsigned ends;                /* RR_CLI_ENDS of the statuses that it can end with, beside RR_CLI_ENDS_ALWAYS */
+    const char *differences;      /* what exit code 1 means; NULL: the command never ends with 1 */
     int (*run)(const rr_args *args);
 } rr_command;
 
-/* The command line as the tables read it. Texts are argv's. */
+/* The command line, read by the tables. Its texts are those of argv. */
 struct rr_args {
+    const rr_command *const *commands; /* all there are, ended by NULL */
     const rr_command *command;
-    const char *values[RR_CLI_OPTIONS_MAX]; /* by row; a flag that is there: "" */
+    const char *values[RR_CLI_OPTIONS_MAX]; /* by row; NULL: not given; a flag: "" */
     const char *const *operands;
     size_t operand_count;
 };
 
-/* A value, or NULL; a flag. The name must be in the table (asserted). */
+/* The value of an option, or NULL; whether a flag is given. The name must be in the table (asserted). */
 const char *rr_args_value(const rr_args *args, const char *name);
 bool rr_args_flag(const rr_args *args, const char *name);
 
-/* Says "reconciler COMMAND: text" on standard error; returns the exit code. */
+/* Reads the words behind the command into the arguments, whose `command` is set. Moves the operands to the front of
+ * argv. *help: --help is there, and nothing else counts. Returns RR_EXIT_DONE, or prints what is wrong and returns 64. */
+int rr_args_read(rr_args *args, char **argv, bool *help);
+
+/* Prints one line on standard error, in printable text (printable.h). */
+void rr_cli_message(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+/* Prints "reconciler COMMAND: text" in the same way; returns the exit code of the error, or of a wrong command line. */
 int rr_cli_fail(const rr_args *args, const rr_error *error);
 int rr_cli_usage(const rr_args *args, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/* Writes to standard output. IO trouble is reported once, when the program ends (74). */
+/* Writes to standard output. A failure is reported once, when the program ends (74). */
 void rr_cli_out(rr_slice text);
 
-/* All commands, ended by NULL; main.c. */
-extern const rr_command *const rr_commands[];
-
-/* Help of one command, and of the program, in help.c. */
+/* Help of one command, and of the program with all commands, ended by NULL; help.c. */
 void rr_help_command(const rr_command *command);
-void rr_help_program(void);
+void rr_help_program(const rr_command *const *commands);
 
 extern const rr_command rr_command_apply;
 extern const rr_command rr_command_check;

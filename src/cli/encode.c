@@ -1,11 +1,11 @@
-/* `reconciler encode`: JSON lines to the protobuf that a file or a queue holds. */
+/* `reconciler encode`: writes JSON lines as protobuf, the form of records in a stream. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "buf.h"
 #include "cli.h"
 #include "record_proto.h"
 #include "records.h"
 
-/* What a line that is no record becomes, so that both files get the same verdicts, record for record. */
+/* Stands for a line that is no record. Nobody can decode it, so both files get the same verdicts. */
 static const char undecodable[] = {'\x07'};
 
 static void encode_one(rr_decoded decoded, const rr_record *record, int64_t clock_us, rr_buf *message, rr_buf *out)
@@ -66,7 +66,7 @@ static int run(const rr_args *args)
     }
     rr_records_close(&records);
     if (status == RR_OK && malformed != 0) {
-        rr_fail(&error, RR_INPUT, "%llu lines are no records; each became a message that cannot be decoded",
+        rr_fail(&error, RR_INPUT, "%llu lines are no records; each is written as a message that cannot be decoded",
                 (unsigned long long)malformed);
         rr_cli_fail(args, &error);
         return rr_args_flag(args, "keep-going") ? RR_EXIT_DONE : rr_status_exit_code(RR_INPUT);
@@ -75,17 +75,18 @@ static int run(const rr_args *args)
 }
 
 static const rr_cli_option options[] = {
-    {.name = "keep-going", .help = "exit 0 although lines are no records"},
+    {.name = "keep-going", .help = "exit with 0 even if some lines are no records"},
     RR_CLI_END,
 };
 
 const rr_command rr_command_encode = {
     .name = "encode",
-    .summary = "write records from JSON lines as protobuf, each behind its length",
+    .summary = "write records from JSON lines as protobuf, each after its length",
     .operands = "[RECORDS]",
     .operands_most = 1,
     .options = options,
-    .details = "The output is what `apply --input protobuf` reads. A line that is no record becomes a message that\n"
+    .details = "`apply --input protobuf` reads the output. A line that is no record is written as a message that\n"
                "cannot be decoded, so that both files get the same verdicts.\n",
+    .ends = RR_CLI_ENDS(INPUT),
     .run = run,
 };

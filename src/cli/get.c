@@ -1,4 +1,4 @@
-/* `reconciler get`: what readers see, by the names that people know. */
+/* `reconciler get`: prints the cells of a business key as readers see them. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <stdlib.h>
 
@@ -33,8 +33,8 @@ static rr_status get(rr_opened *opened, const rr_args *args, rr_error *error)
     if (window != NULL) {
         filter.has_window = true;
         if (!parse_window(window, &filter.window)) {
-            return rr_fail(error, RR_USAGE, "--window is START/END, e.g. 2026-01-01T10:00:00Z/2026-01-01T10:01:00Z, not '%s'",
-                           window);
+            return rr_fail(error, RR_USAGE,
+                           "--window is START/END, e.g. 2026-01-01T10:00:00Z/2026-01-01T10:01:00Z, not '%s'", window);
         }
     }
     status = rr_opened_store(opened, error);
@@ -65,7 +65,7 @@ static int run(const rr_args *args)
 
 static const rr_cli_option options[] = {
     {.name = "config", .letter = 'c', .argument = "FILE", .required = true, .help = "the configuration, in YAML"},
-    {.name = "window", .letter = 'w', .argument = "START/END", .help = "one window (default: all there are)"},
+    {.name = "window", .letter = 'w', .argument = "START/END", .help = "one window (default: all)"},
     {.name = "metric-version", .letter = 'm', .argument = "V", .help = "one metric version (default: all)"},
     RR_CLI_END,
 };
@@ -77,7 +77,9 @@ const rr_command rr_command_get = {
     .operands_least = 2,
     .operands_most = 2,
     .options = options,
-    .details = "One JSON line a cell, as `apply --cells` prints. Applications need none of this: they GET the key\n"
-               "from Redis (see the README).\n",
+    .details =
+        "Prints one JSON line for each cell, as `apply --cells` does. Applications do not need it: they GET the key\n"
+        "from Redis (see the README).\n",
+    .ends = RR_CLI_ENDS_SERVERS,
     .run = run,
 };

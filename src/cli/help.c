@@ -1,4 +1,4 @@
-/* help: the program, a command, or the keys of the configuration files; all of it from tables. */
+/* `reconciler help`: prints the help of the program, of a command, or of the keys of the files. All comes from tables. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli.h"
 
@@ -6,27 +6,27 @@
 
 #include "config.h"
 
-static void print_exit_codes(void)
+/* Prints one line for each exit code. Statuses with the same code share its line. */
+static void print_exit_codes(unsigned ends, const char *differences)
 {
-    static const struct {
-        int code;
-        const char *text;
-    } rows[] = {
-#define RR_X(name, exit_code, text) {exit_code, text},
-        RR_ERROR_TABLE(RR_X)
-#undef RR_X
-    };
+    int last = -1;
 
-    printf("\nExit codes:\n");
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        if (i == 0 || rows[i].code != rows[i - 1].code) {
-            printf("%s  %2d  %s", i == 0 ? "" : "\n", rows[i].code, rows[i].text);
+    printf("\nExit codes:");
+    for (rr_status status = RR_OK; status <= RR_CONFIG; status++) {
+        int code = rr_status_exit_code(status);
+
+        if ((ends & 1u << status) == 0) {
+            continue;
+        }
+        if (code == last) {
+            printf("; %s", rr_status_text(status));
         } else {
-            printf("; %s", rows[i].text);
+            printf("\n  %2d  %s", code, rr_status_text(status));
         }
-        if (i == 0) {
-            printf("\n  %2d  differences found", RR_EXIT_DIFFERENCES);
+        if (status == RR_OK && differences != NULL) {
+            printf("\n  %2d  %s", RR_EXIT_DIFFERENCES, differences);
         }
+        last = code;
     }
     printf("\n");
 }
@@ -64,20 +64,20 @@ void rr_help_command(const rr_command *command)
     if (command->details != NULL) {
         printf("\n%s", command->details);
     }
-    print_exit_codes();
+    print_exit_codes(command->ends | RR_CLI_ENDS_ALWAYS, command->differences);
 }
 
-void rr_help_program(void)
+void rr_help_program(const rr_command *const *commands)
 {
     printf("Usage: reconciler <command> [options]\n\n"
-           "Keeps the one right value of every business key, window and metric version.\n\nCommands:\n");
-    for (size_t i = 0; rr_commands[i] != NULL; i++) {
-        printf("  %-12s  %s\n", rr_commands[i]->name, rr_commands[i]->summary);
+           "Keeps the one right value of each business key, window and metric version.\n\nCommands:\n");
+    for (size_t i = 0; commands[i] != NULL; i++) {
+        printf("  %-12s  %s\n", commands[i]->name, commands[i]->summary);
     }
     printf("\nOptions:\n  --help        print this\n  --version     print the version\n"
-           "\nreconciler <command> --help tells of one command, reconciler help config and\n"
-           "reconciler help contract of the files.\n");
-    print_exit_codes();
+           "\n`reconciler <command> --help` describes one command, `reconciler help config` and\n"
+           "`reconciler help contract` the keys of the files.\n");
+    print_exit_codes(~0u, "differences found");
 }
 
 static int print_table(const rr_option *table, const char *title)
@@ -98,14 +98,14 @@ static int run(const rr_args *args)
     rr_nearest nearest;
 
     if (topic == NULL) {
-        rr_help_program();
+        rr_help_program(args->commands);
         return RR_EXIT_DONE;
     }
     if (strcmp(topic, "config") == 0) {
-        return print_table(rr_config_options,
-                           "The configuration, in YAML. In any value ${env:NAME} is a variable of the "
-                           "environment,\n${file:PATH} the content of a file, and $${ the "
-                           "characters ${.\n\n");
+        return print_table(
+            rr_config_options,
+            "The configuration, in YAML. In any value, ${env:NAME} stands for a variable of the environment,\n"
+            "${file:PATH} for the content of a file, and $${ for the characters ${.\n\n");
     }
     if (strcmp(topic, "contract") == 0) {
         return print_table(rr_contract_options, "One item of the list below `contracts:`, in YAML.\n\n");
@@ -113,19 +113,19 @@ static int run(const rr_args *args)
     rr_nearest_init(&nearest, rr_slice_of(topic));
     rr_nearest_try(&nearest, RR_SLICE("config"));
     rr_nearest_try(&nearest, RR_SLICE("contract"));
-    for (size_t i = 0; rr_commands[i] != NULL; i++) {
-        if (strcmp(topic, rr_commands[i]->name) == 0) {
-            rr_help_command(rr_commands[i]);
+    for (size_t i = 0; args->commands[i] != NULL; i++) {
+        if (strcmp(topic, args->commands[i]->name) == 0) {
+            rr_help_command(args->commands[i]);
             return RR_EXIT_DONE;
         }
-        rr_nearest_try(&nearest, rr_slice_of(rr_commands[i]->name));
+        rr_nearest_try(&nearest, rr_slice_of(args->commands[i]->name));
     }
-    return rr_cli_usage(args, "no help about '%.80s'%s", topic, rr_nearest_hint(&nearest, "", hint));
+    return rr_cli_usage(args, "there is no help about '%.80s'%s", topic, rr_nearest_hint(&nearest, "", hint));
 }
 
 const rr_command rr_command_help = {
     .name = "help",
-    .summary = "tell of a command, or of the keys of the configuration and of contracts",
+    .summary = "describe a command, or the keys of the configuration or of contracts",
     .operands = "[COMMAND|config|contract]",
     .operands_most = 1,
     .run = run,

@@ -1,15 +1,14 @@
-/* reconciler: finds the command, reads its options, runs it, and sees that what it printed arrived. */
+/* reconciler: finds the command, reads its options, runs it, and checks that its output was written. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli.h"
 
 #include <errno.h>
 #include <stdio.h>
 
-#include "must.h"
 #include "problems.h"
 
-/* One row a command, in the order of the help. */
-const rr_command *const rr_commands[] = {
+/* All commands, in the order of the help. */
+static const rr_command *const commands[] = {
     &rr_command_apply,
     &rr_command_run,
     &rr_command_get,
@@ -25,166 +24,11 @@ const rr_command *const rr_commands[] = {
     NULL,
 };
 
-static const rr_cli_option *options_of(const rr_command *command)
-{
-    static const rr_cli_option none[] = {RR_CLI_END};
-
-    return command->options == NULL ? none : command->options;
-}
-
-static size_t row_of(const rr_args *args, const char *name)
-{
-    const rr_cli_option *options = options_of(args->command);
-    size_t row = 0;
-
-    while (options[row].name != NULL && strcmp(options[row].name, name) != 0) {
-        row++;
-    }
-    RR_MUST(options[row].name != NULL && row < RR_CLI_OPTIONS_MAX);
-    return row;
-}
-
-const char *rr_args_value(const rr_args *args, const char *name)
-{
-    return args->values[row_of(args, name)];
-}
-
-bool rr_args_flag(const rr_args *args, const char *name)
-{
-    return rr_args_value(args, name) != NULL;
-}
-
-int rr_cli_fail(const rr_args *args, const rr_error *error)
-{
-    fprintf(stderr, "reconciler %s: %s\n", args->command->name, error->text);
-    return rr_status_exit_code(error->status);
-}
-
-int rr_cli_usage(const rr_args *args, const char *format, ...)
-{
-    va_list arguments;
-
-    fprintf(stderr, "reconciler %s: ", args->command->name);
-    va_start(arguments, format);
-    vfprintf(stderr, format, arguments);
-    va_end(arguments);
-    fprintf(stderr, "; see reconciler %s --help\n", args->command->name);
-    return rr_status_exit_code(RR_USAGE);
-}
-
-void rr_cli_out(rr_slice text)
-{
-    if (text.len != 0) {
-        fwrite(text.data, 1, text.len, stdout);
-    }
-}
-
-static int unknown_option(const rr_args *args, rr_slice name)
-{
-    char hint[RR_HINT_MAX];
-    rr_nearest nearest;
-
-    rr_nearest_init(&nearest, name);
-    for (const rr_cli_option *option = options_of(args->command); option->name != NULL; option++) {
-        rr_nearest_try(&nearest, rr_slice_of(option->name));
-    }
-    rr_nearest_try(&nearest, RR_SLICE("help"));
-    return rr_cli_usage(args, "unknown option '%s%.*s'%s", name.len == 1 ? "-" : "--", RR_SHOW(name),
-                        rr_nearest_hint(&nearest, "--", hint));
-}
-
-static const rr_cli_option *find_option(const rr_args *args, rr_slice name, bool is_letter)
-{
-    for (const rr_cli_option *option = options_of(args->command); option->name != NULL; option++) {
-        if (is_letter ? option->letter == name.data[0] : rr_slice_equal(rr_slice_of(option->name), name)) {
-            return option;
-        }
-    }
-    return NULL;
-}
-
-/* One option at argv[*at]; its value is behind `=`, behind the letter, or in the next word. */
-static int take_option(rr_args *args, char **argv, int *at)
-{
-    const char *word = argv[*at], *value = NULL, *equals = strchr(word, '=');
-    bool is_letter = word[1] != '-';
-    rr_slice name = rr_slice_of(word + 2);
-    const rr_cli_option *option;
-
-    if (is_letter) {
-        name = (rr_slice){word + 1, 1};
-        value = word[2] == '\0' ? NULL : word + 2;
-    } else if (equals != NULL) {
-        name.len = (size_t)(equals - word) - 2;
-        value = equals + 1;
-    }
-    option = find_option(args, name, is_letter);
-    if (option == NULL) {
-        return unknown_option(args, name);
-    }
-    if (args->values[row_of(args, option->name)] != NULL) {
-        return rr_cli_usage(args, "--%s is there twice", option->name);
-    }
-    if (option->argument == NULL && value != NULL) {
-        return rr_cli_usage(args, "--%s takes no value", option->name);
-    }
-    if (option->argument != NULL && value == NULL) {
-        value = argv[*at + 1];
-        if (value == NULL) {
-            return rr_cli_usage(args, "--%s needs a value: %s", option->name, option->argument);
-        }
-        *at += 1;
-    }
-    args->values[row_of(args, option->name)] = value == NULL ? "" : value;
-    return RR_EXIT_DONE;
-}
-
-static int check_complete(const rr_args *args)
-{
-    const rr_command *command = args->command;
-
-    for (const rr_cli_option *option = options_of(command); option->name != NULL; option++) {
-        if (option->required && !rr_args_flag(args, option->name)) {
-            return rr_cli_usage(args, "--%s %s is missing: %s", option->name,
-                                option->argument == NULL ? "" : option->argument, option->help);
-        }
-    }
-    if (args->operand_count < command->operands_least) {
-        return rr_cli_usage(args, "%s is missing", command->operands);
-    }
-    if (args->operand_count > command->operands_most) {
-        return rr_cli_usage(args, "'%s' is one too many", args->operands[command->operands_most]);
-    }
-    return RR_EXIT_DONE;
-}
-
-/* Operands are moved to the front of argv as they are met. */
-static int read_args(rr_args *args, char **argv, bool *help)
-{
-    bool only_operands = false;
-    int code = RR_EXIT_DONE;
-
-    args->operands = (const char *const *)argv;
-    for (int at = 0; argv[at] != NULL && code == RR_EXIT_DONE; at++) {
-        if (only_operands || argv[at][0] != '-' || argv[at][1] == '\0') {
-            argv[args->operand_count++] = argv[at];
-        } else if (strcmp(argv[at], "--") == 0) {
-            only_operands = true;
-        } else if (strcmp(argv[at], "--help") == 0 || strcmp(argv[at], "-h") == 0) {
-            *help = true;
-            return RR_EXIT_DONE;
-        } else {
-            code = take_option(args, argv, &at);
-        }
-    }
-    return code != RR_EXIT_DONE ? code : check_complete(args);
-}
-
 static int run_command(const rr_command *command, char **argv)
 {
-    rr_args args = {.command = command};
+    rr_args args = {.commands = commands, .command = command};
     bool help = false;
-    int code = read_args(&args, argv, &help);
+    int code = rr_args_read(&args, argv, &help);
 
     if (help) {
         rr_help_command(command);
@@ -197,36 +41,36 @@ static int unknown_command(const char *word)
 {
     char hint[RR_HINT_MAX];
     rr_nearest nearest;
-    bool option = word[0] == '-';
+    bool is_option = word[0] == '-';
 
     rr_nearest_init(&nearest, rr_slice_of(word));
-    for (size_t i = 0; rr_commands[i] != NULL; i++) {
-        rr_nearest_try(&nearest, rr_slice_of(rr_commands[i]->name));
+    for (size_t i = 0; commands[i] != NULL; i++) {
+        rr_nearest_try(&nearest, rr_slice_of(commands[i]->name));
     }
     rr_nearest_try(&nearest, RR_SLICE("--help"));
     rr_nearest_try(&nearest, RR_SLICE("--version"));
-    fprintf(stderr, "reconciler: unknown %s '%.80s'%s; see reconciler --help\n",
-            option ? "option" : "command", word, rr_nearest_hint(&nearest, "", hint));
+    rr_cli_message("reconciler: unknown %s '%.80s'%s; see reconciler --help", is_option ? "option" : "command", word,
+                   rr_nearest_hint(&nearest, "", hint));
     return rr_status_exit_code(RR_USAGE);
 }
 
 static int dispatch(int argc, char **argv)
 {
     if (argc < 2) {
-        fprintf(stderr, "reconciler: which command? see reconciler --help\n");
+        rr_cli_message("reconciler: a command is missing; see reconciler --help");
         return rr_status_exit_code(RR_USAGE);
     }
     if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0) {
-        rr_help_program();
+        rr_help_program(commands);
         return RR_EXIT_DONE;
     }
     if (strcmp(argv[1], "--version") == 0) {
         rr_cli_out(RR_SLICE("reconciler " RR_VERSION_TEXT "\n"));
         return RR_EXIT_DONE;
     }
-    for (size_t i = 0; rr_commands[i] != NULL; i++) {
-        if (strcmp(rr_commands[i]->name, argv[1]) == 0) {
-            return run_command(rr_commands[i], argv + 2);
+    for (size_t i = 0; commands[i] != NULL; i++) {
+        if (strcmp(commands[i]->name, argv[1]) == 0) {
+            return run_command(commands[i], argv + 2);
         }
     }
     return unknown_command(argv[1]);
@@ -238,7 +82,7 @@ int main(int argc, char **argv)
     bool failed = ferror(stdout) != 0;
 
     if (fflush(stdout) != 0 || failed) {
-        fprintf(stderr, "reconciler: writing to standard output failed: %s\n", strerror(errno));
+        rr_cli_message("reconciler: writing to standard output failed: %s", strerror(errno));
         return rr_status_exit_code(RR_IO);
     }
     return code;

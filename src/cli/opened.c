@@ -1,4 +1,4 @@
-/* From a configuration to open ports. */
+/* Reads a configuration, and opens its store, sources and alert channels. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "opened.h"
 
@@ -7,14 +7,15 @@
 
 #include "contract_note.h"
 #include "decision.h"
+#include "plugins.h"
 #include "ports.h"
 
-static const rr_contract *route(const void *context, rr_slice subject)
+static const rr_contract *find_contract(const void *context, rr_slice subject)
 {
     return rr_source_route(context, subject);
 }
 
-static rr_status name_contracts(rr_opened *opened, rr_error *error)
+static rr_status bind_contracts(rr_opened *opened, rr_error *error)
 {
     for (size_t k = 0; k < opened->config.contracts.count; k++) {
         rr_buf text = {0};
@@ -25,23 +26,23 @@ static rr_status name_contracts(rr_opened *opened, rr_error *error)
         }
         opened->config.contracts.items[k].eras = &opened->eras[k];
         opened->contracts[k] =
-            (rr_live_contract){&opened->config.contracts.items[k], rr_buf_view(&text), &opened->eras[k]};
+            (rr_bound_contract){&opened->config.contracts.items[k], rr_buf_view(&text), &opened->eras[k]};
     }
     return RR_OK;
 }
 
-static void name_sources(rr_opened *opened)
+static void bind_sources(rr_opened *opened)
 {
     for (size_t k = 0; k < opened->config.source_count; k++) {
         const rr_source_config *source = &opened->config.sources[k];
 
-        opened->sources[k] = (rr_live_source){.name = rr_slice_of(source->name),
-                                              .stream = rr_slice_of(source->options.stream),
-                                              .consumer = rr_slice_of(source->options.consumer),
-                                              .batch = source->options.batch == 0 ? 1024 : source->options.batch,
-                                              .dead_letters = source->dead_letters,
-                                              .route = route,
-                                              .context = source};
+        opened->sources[k] = (rr_bound_source){.name = rr_slice_of(source->name),
+                                               .stream = rr_slice_of(source->options.stream),
+                                               .consumer = rr_slice_of(source->options.consumer),
+                                               .batch = source->options.batch == 0 ? 1024 : source->options.batch,
+                                               .dead_letters = source->dead_letters,
+                                               .route = find_contract,
+                                               .context = source};
     }
 }
 
@@ -53,7 +54,9 @@ rr_status rr_opened_read(rr_opened *opened, const rr_args *args, rr_error *error
 
     *opened = (rr_opened){0};
     status = rr_config_load(rr_args_value(args, "config"), &opened->config, &problems);
-    rr_problems_sort(&problems);
+    if (rr_plugins_check(&opened->config, &problems) != RR_OK && status == RR_OK) {
+        status = RR_CONFIG;
+    }
     rr_problems_print(&problems, &text);
     if (text.len != 0) {
         fwrite(text.data, 1, text.len, stderr);
@@ -67,9 +70,6 @@ rr_status rr_opened_read(rr_opened *opened, const rr_args *args, rr_error *error
     }
     rr_buf_fini(&text);
     rr_problems_fini(&problems);
-    for (size_t k = 0; status == RR_OK && k < opened->config.plugin_count; k++) {
-        status = rr_ports_load(opened->config.plugins[k], error);
-    }
     if (status != RR_OK) {
         return status;
     }
@@ -78,12 +78,11 @@ rr_status rr_opened_read(rr_opened *opened, const rr_args *args, rr_error *error
     opened->channels = calloc(opened->config.channel_count + 1, sizeof *opened->channels);
     opened->contracts = calloc(opened->config.contracts.count + 1, sizeof *opened->contracts);
     opened->eras = calloc(opened->config.contracts.count + 1, sizeof *opened->eras);
-    if (opened->sources == NULL || opened->channels == NULL || opened->contracts == NULL ||
-        opened->eras == NULL) {
+    if (opened->sources == NULL || opened->channels == NULL || opened->contracts == NULL || opened->eras == NULL) {
         return rr_fail(error, RR_MEMORY, "no memory");
     }
-    name_sources(opened);
-    return name_contracts(opened, error);
+    bind_sources(opened);
+    return bind_contracts(opened, error);
 }
 
 static rr_status open_store(rr_opened *opened, rr_store **store, rr_error *error)
@@ -122,13 +121,12 @@ rr_status rr_opened_eras(rr_opened *opened, rr_error *error)
 
     rr_arena_init(&arena, 0);
     for (size_t k = 0; k < opened->config.contracts.count && status == RR_OK; k++) {
-        rr_slice key = rr_engine_key(rr_slice_of(opened->prefix), "contract",
-                                     opened->config.contracts.items[k].name, &text, &arena);
+        rr_slice key = rr_engine_key(rr_slice_of(opened->prefix), "contract", opened->config.contracts.items[k].name,
+                                     &text, &arena);
         rr_contract_note note = {0};
 
-        status = key.data == NULL
-                     ? rr_fail(error, RR_MEMORY, "no memory")
-                     : rr_contract_note_load(opened->store_ops, opened->store, key, &arena, &note, error);
+        status = key.data == NULL ? rr_fail(error, RR_MEMORY, "no memory")
+                                  : rr_contract_note_load(opened->store_ops, opened->store, key, &arena, &note, error);
         opened->eras[k] = note.eras;
     }
     rr_buf_fini(&text);
@@ -136,15 +134,17 @@ rr_status rr_opened_eras(rr_opened *opened, rr_error *error)
     return status;
 }
 
-rr_status rr_opened_drain_store(rr_opened *opened, rr_error *error)
+rr_status rr_opened_outbox_store(rr_opened *opened, rr_error *error)
 {
-    /* The memory store lives in one handle: alerts are then handed out from the loop. */
-    return strncmp(opened->config.store_url, "memory", 6) == 0 ? RR_OK : open_store(opened, &opened->drain_store, error);
+    /* The cells of the memory store are in one handle, so a second one would see none. Alerts then go out from the service
+     * loop. */
+    return strncmp(opened->config.store_url, "memory", 6) == 0 ? RR_OK
+                                                               : open_store(opened, &opened->outbox_store, error);
 }
 
 static rr_status open_source(rr_opened *opened, size_t which, const rr_source_options *options, rr_error *error)
 {
-    rr_live_source *source = &opened->sources[which];
+    rr_bound_source *source = &opened->sources[which];
 
     source->ops = rr_ports_source(options->url, error);
     if (source->ops == NULL) {
@@ -200,8 +200,8 @@ void rr_opened_close(rr_opened *opened)
     if (opened->store != NULL) {
         opened->store_ops->close(opened->store);
     }
-    if (opened->drain_store != NULL) {
-        opened->store_ops->close(opened->drain_store);
+    if (opened->outbox_store != NULL) {
+        opened->store_ops->close(opened->outbox_store);
     }
     free(opened->sources);
     free(opened->channels);

@@ -1,4 +1,4 @@
-/* What a configuration names, opened: store, sources, channels. */
+/* The store, sources and alert channels of a configuration, opened. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #ifndef RR_OPENED_H
 #define RR_OPENED_H
@@ -6,29 +6,32 @@
 #include "cli.h"
 #include "config.h"
 #include "generation.h"
-#include "live.h"
+#include "service.h"
 
 typedef struct rr_opened {
     rr_config config;
     const rr_store_ops *store_ops;
-    rr_store *store, *drain_store;
-    char prefix[RR_GENERATION_PREFIX_MAX]; /* of keys: the one in force; rr_opened_prefix */
-    rr_live_source *sources; /* config.source_count; those opened have a `source` */
-    rr_live_channel *channels;
-    rr_live_contract *contracts; /* config.contracts.count */
-    rr_eras *eras;               /* the same */
+    rr_store *store, *outbox_store;
+    char prefix[RR_GENERATION_PREFIX_MAX]; /* of all keys, of the generation in force; rr_opened_prefix */
+    rr_bound_source *sources;              /* config.source_count; `source` is NULL before it is opened */
+    rr_bound_channel *channels;
+    rr_bound_contract *contracts; /* config.contracts.count */
+    rr_eras *eras;                /* config.contracts.count */
 } rr_opened;
 
-/* Reads the file of --config; prints its problems on standard error. Nothing is opened. Close it after any answer. */
+/* Reads the file of --config, loads its plugins, and prints its problems on standard error. Opens nothing. Call
+ * rr_opened_close after any answer. */
 rr_status rr_opened_read(rr_opened *opened, const rr_args *args, rr_error *error);
 
-/* Each connects, waiting for nothing. */
+/* Each of these connects. UNAVAILABLE: the server cannot be reached now; the call may be repeated. */
 rr_status rr_opened_store(rr_opened *opened, rr_error *error);
-rr_status rr_opened_prefix(rr_opened *opened, rr_error *error); /* asks the open store for the generation in force */
-rr_status rr_opened_eras(rr_opened *opened, rr_error *error);   /* reads them, after the prefix; `run` reads its own */
-rr_status rr_opened_drain_store(rr_opened *opened, rr_error *error);
+rr_status rr_opened_prefix(rr_opened *opened, rr_error *error); /* reads the generation in force from the open store */
+rr_status rr_opened_eras(rr_opened *opened,
+                         rr_error *error); /* reads the eras below that prefix; `run` reads its own */
+rr_status rr_opened_outbox_store(rr_opened *opened, rr_error *error);
 rr_status rr_opened_source(rr_opened *opened, size_t which, rr_error *error);
-rr_status rr_opened_reader(rr_opened *opened, size_t which, rr_error *error); /* reads beside the consumer, or publishes */
+rr_status rr_opened_reader(rr_opened *opened, size_t which,
+                           rr_error *error); /* for replay, info and publish: no consumer is bound */
 rr_status rr_opened_channels(rr_opened *opened, rr_error *error);
 
 void rr_opened_close(rr_opened *opened);

@@ -1,4 +1,4 @@
-/* `reconciler rebuild`: the results made anew from the streams, and readers switched over by one key. */
+/* `reconciler rebuild`: computes all results again from the streams, then switches readers over by one key. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "rebuild.h"
 
@@ -9,6 +9,7 @@
 
 #include "opened.h"
 #include "ports.h"
+#include "printable.h"
 
 static int64_t now_us(void)
 {
@@ -25,14 +26,12 @@ static void pause_ms(int ms)
     nanosleep(&wait, NULL);
 }
 
-static void talk(rr_talk level, const char *text)
+static void log_line(rr_log_level level, const char *text)
 {
-    static const rr_log_level levels[] = {RR_LOG_ERROR, RR_LOG_WARNING, RR_LOG_INFO};
-
-    rr_log(levels[level], "%s", text);
+    rr_log(level, "%s", text);
 }
 
-static void report(void *context, rr_verify_finding finding, rr_slice key, rr_slice expected, rr_slice found)
+static void log_difference(void *context, rr_verify_finding finding, rr_slice key, rr_slice expected, rr_slice found)
 {
     (void)context;
     (void)finding;
@@ -45,15 +44,14 @@ static void print_totals(const rr_args *args, const rr_rebuild_totals *t)
     rr_buf line = {0};
 
     rr_buf_text(&line, "{\"before\":");
-    rr_buf_json(&line, rr_slice_of(t->before));
+    rr_buf_json_printable(&line, rr_slice_of(t->before));
     rr_buf_text(&line, ",\"after\":");
-    rr_buf_json(&line, rr_slice_of(t->after));
+    rr_buf_json_printable(&line, rr_slice_of(t->after));
     rr_buf_format(&line,
                   ",\"switched\":%s,\"records\":%" PRIu64 ",\"refused\":%" PRIu64 ",\"cells\":%" PRIu64
-                  ",\"different\":%" PRIu64 ",\"not_verifiable\":%" PRIu64 ",\"removed\":%" PRIu64
-                  ",\"dry_run\":%s}\n",
-                  t->switched ? "true" : "false", t->records, t->refused, t->equal, t->different,
-                  t->not_verifiable, t->removed, rr_args_flag(args, "dry-run") ? "true" : "false");
+                  ",\"different\":%" PRIu64 ",\"not_verifiable\":%" PRIu64 ",\"removed\":%" PRIu64 ",\"dry_run\":%s}\n",
+                  t->switched ? "true" : "false", t->records, t->refused, t->equal, t->different, t->not_verifiable,
+                  t->removed, rr_args_flag(args, "dry-run") ? "true" : "false");
     rr_cli_out(rr_buf_view(&line));
     rr_buf_fini(&line);
 }
@@ -62,10 +60,10 @@ static rr_status open_all(rr_opened *opened, rr_error *error)
 {
     rr_status status = rr_opened_store(opened, error);
 
-    status = status == RR_OK ? rr_opened_drain_store(opened, error) : status;
-    if (status == RR_OK && opened->drain_store == NULL) {
+    status = status == RR_OK ? rr_opened_outbox_store(opened, error) : status;
+    if (status == RR_OK && opened->outbox_store == NULL) {
         return rr_fail(error, RR_CONFIG,
-                       "the memory store ends with the program: there is nothing to rebuild");
+                       "the memory store is empty when a program starts: there is nothing to rebuild");
     }
     for (size_t k = 0; k < opened->config.source_count && status == RR_OK; k++) {
         status = rr_opened_reader(opened, k, error);
@@ -77,7 +75,7 @@ static rr_status rebuild(rr_opened *opened, const rr_args *args, rr_rebuild_tota
 {
     rr_rebuild_options options = {.store_ops = opened->store_ops,
                                   .store = opened->store,
-                                  .lock_store = opened->drain_store,
+                                  .lock_store = opened->outbox_store,
                                   .memory_ops = rr_ports_store("memory:", error),
                                   .base_prefix = rr_slice_of(opened->config.prefix),
                                   .sources = opened->sources,
@@ -90,8 +88,8 @@ static rr_status rebuild(rr_opened *opened, const rr_args *args, rr_rebuild_tota
                                   .from_what_is_there = rr_args_flag(args, "from-what-is-there"),
                                   .now_us = now_us,
                                   .pause_ms = pause_ms,
-                                  .talk = talk,
-                                  .report = report};
+                                  .log = log_line,
+                                  .report = log_difference};
 
     return rr_rebuild_run(&options, totals, error);
 }
@@ -121,24 +119,19 @@ static int run(const rr_args *args)
 }
 
 static const rr_cli_option options[] = {
-    {.name = "config",
-     .letter = 'c',
-     .argument = "FILE",
-     .required = true,
-     .help = "the configuration, in YAML"},
-    {.name = "dry-run", .help = "say what would be done and whether it can be, and change nothing"},
+    {.name = "config", .letter = 'c', .argument = "FILE", .required = true, .help = "the configuration, in YAML"},
+    {.name = "dry-run", .help = "print what would be done, and whether it can be done; change nothing"},
     {.name = "from-what-is-there",
-     .help = "also where a stream has lost its beginning: what was made of it is gone then"},
-    {.name = "keep-old",
-     .help = "leave the old results in place; the next rebuild, or --drop-old, removes them"},
+     .help = "rebuild even if a stream has lost its beginning; results from the lost records are lost too"},
+    {.name = "keep-old", .help = "keep the old results; the next rebuild, or --drop-old, removes them"},
     {.name = "drop-old",
-     .help = "only remove what is not in force: of --keep-old, or of a rebuild that was cut short"},
+     .help = "only remove results that are not in force, of --keep-old or of an interrupted rebuild"},
     RR_CLI_END,
 };
 
 const rr_command rr_command_rebuild = {
     .name = "rebuild",
-    .summary = "make all results anew from the streams, then switch readers over",
+    .summary = "compute all results again from the streams, then switch readers over",
     .options = options,
     .details = "For a wrong mapping or a changed contract: facts are never taken back, so reading again "
                "would only meet the\n"
@@ -147,5 +140,7 @@ const rr_command rr_command_rebuild = {
                "<prefix>:generation, and removes the old results. The daemon may run all the time, and goes "
                "on with the\n"
                "new ones by itself. Cut short at any moment it does no harm; run it again.\n",
+    .ends = RR_CLI_ENDS_SERVERS,
+    .differences = "differences found: the new results differ from those of a second reading",
     .run = run,
 };

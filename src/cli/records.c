@@ -1,4 +1,4 @@
-/* Lines longer than a record may be are read through, not kept. */
+/* A line that is longer than the limit of a record is read to its end, but not kept. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "records.h"
 
@@ -36,7 +36,7 @@ void rr_records_close(rr_records *records)
     }
 }
 
-/* One line without its line feed. too_large: it is longer than a record may be, and is gone. */
+/* Reads one line without its line feed. *too_large: the line is longer than the limit of a record, and was not kept. */
 static bool read_line(rr_records *records, rr_slice *line, bool *too_large)
 {
     size_t len = 0;
@@ -79,9 +79,7 @@ static rr_status next_message(rr_records *records, rr_arena *arena, rr_decoded *
     case RR_DELIMITED_END: *end = true; return RR_OK;
     case RR_DELIMITED_FAILED: return error->status;
     case RR_DELIMITED_TOO_LARGE: *decoded = RR_DECODED_TOO_LARGE; break;
-    case RR_DELIMITED_RECORD:
-        *decoded = rr_record_from_proto(message, true, arena, record, clock_us, why);
-        break;
+    case RR_DELIMITED_RECORD: *decoded = rr_record_from_proto(message, true, arena, record, clock_us, why); break;
     }
     records->line++;
     return RR_OK;

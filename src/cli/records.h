@@ -1,4 +1,4 @@
-/* Records from a file or standard input, JSON lines or delimited protobuf, one at a time in bounded memory. */
+/* Reads records from a file or standard input, JSON lines or delimited protobuf, one at a time in bounded memory. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #ifndef RR_RECORDS_H
 #define RR_RECORDS_H
@@ -12,9 +12,9 @@ typedef struct rr_records {
     FILE *file;
     const char *name;
     bool protobuf;
-    uint64_t line; /* of the newest record, or its number */
+    uint64_t line; /* JSON: the line of the newest record; protobuf: its number, from 1 */
     rr_delimited delimited;
-    char *bytes; /* of a line */
+    char *bytes; /* of the newest line */
     size_t room;
 } rr_records;
 

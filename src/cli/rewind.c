@@ -34,28 +34,12 @@ static rr_status find_source(rewinding *r, rr_error *error)
     return rr_fail(error, RR_USAGE, "the configuration has no source named '%s'", name);
 }
 
-typedef struct by_time {
-    int64_t time_us;
-    uint64_t sequence; /* 0: none is as young */
-} by_time;
-
-static bool find_time(void *context, const rr_delivery *delivery)
-{
-    by_time *wanted = context;
-
-    if (delivery->stored_at_us >= wanted->time_us) {
-        wanted->sequence = delivery->stream_sequence;
-        return false;
-    }
-    return true;
-}
-
 /* The first sequence to be read again. */
 static rr_status find_start(rewinding *r, const rr_source_info *info, uint64_t *from, rr_error *error)
 {
     const char *sequence = rr_args_value(r->args, "to-seq"), *time = rr_args_value(r->args, "to-time");
-    const rr_live_source *source = &r->opened.sources[r->source];
-    by_time wanted = {0, 0};
+    const rr_bound_source *source = &r->opened.sources[r->source];
+    int64_t time_us;
     rr_status status;
     char *end;
 
@@ -63,11 +47,11 @@ static rr_status find_start(rewinding *r, const rr_source_info *info, uint64_t *
         return rr_fail(error, RR_USAGE, "say one of --to-seq, --to-time and --to-start");
     }
     if (time != NULL) {
-        if (!rr_time_parse(rr_slice_of(time), &wanted.time_us)) {
+        if (!rr_time_parse(rr_slice_of(time), &time_us)) {
             return rr_fail(error, RR_USAGE, "--to-time is a time like 2026-01-01T10:00:00Z, not '%s'", time);
         }
-        status = source->ops->replay(source->source, info->first_sequence, 0, find_time, &wanted, error);
-        *from = wanted.sequence == 0 ? info->last_sequence + 1 : wanted.sequence;
+        status = source->ops->find_time(source->source, time_us, from, error);
+        *from = *from == 0 ? info->last_sequence + 1 : *from;
         return status;
     }
     *from = info->first_sequence;
@@ -78,8 +62,8 @@ static rr_status find_start(rewinding *r, const rr_source_info *info, uint64_t *
             return rr_fail(error, RR_USAGE, "--to-seq is a sequence of the stream, from 1, not '%s'", sequence);
         }
         if (*from < info->first_sequence) {
-            return rr_fail(error, RR_INPUT, "sequence %" PRIu64 " is no longer in the stream, which begins at %" PRIu64, *from,
-                           info->first_sequence);
+            return rr_fail(error, RR_INPUT, "sequence %" PRIu64 " is no longer in the stream, which begins at %" PRIu64,
+                           *from, info->first_sequence);
         }
     }
     return RR_OK;
@@ -107,8 +91,7 @@ static rr_status ask(rewinding *r, uint64_t from, uint64_t to, rr_error *error)
         if (status != RR_OK) {
             break;
         }
-        rr_checkpoint_set_repair(&checkpoint, from, checkpoint.repairing && checkpoint.to > to ? checkpoint.to : to,
-                                 0);
+        rr_checkpoint_set_repair(&checkpoint, from, checkpoint.repairing && checkpoint.to > to ? checkpoint.to : to, 0);
         checkpoint.gap = false;
         snprintf(identity.incarnation, sizeof identity.incarnation, "%s", checkpoint.incarnation);
         rr_buf_clear(&text);
@@ -124,7 +107,7 @@ static rr_status ask(rewinding *r, uint64_t from, uint64_t to, rr_error *error)
 
 static rr_status rewind_source(rewinding *r, rr_error *error)
 {
-    const rr_live_source *source;
+    const rr_bound_source *source;
     rr_source_info info;
     uint64_t from = 0;
     rr_status status = find_source(r, error);
@@ -180,7 +163,9 @@ const rr_command rr_command_rewind = {
     .name = "rewind",
     .summary = "have the running daemon read a part of a stream again",
     .options = options,
-    .details = "Sets `repair` in the checkpoint; the daemon reads the range beside the live stream. The consumer is not\n"
-               "moved. Reading again changes nothing where nothing was lost.\n",
+    .details =
+        "Sets `repair` in the checkpoint; the daemon reads the range beside the live stream. The consumer is not\n"
+        "moved. Reading again changes nothing where nothing was lost.\n",
+    .ends = RR_CLI_ENDS_SERVERS,
     .run = run,
 };

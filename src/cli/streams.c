@@ -1,10 +1,11 @@
-/* `reconciler streams`: are the streams there that a configuration needs? With --create they are made. */
+/* `reconciler streams`: lists the streams that a configuration needs; with --create, makes those that are missing. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <stdio.h>
 
-#include "deadletter.h"
+#include "dead_letter.h"
 #include "opened.h"
 #include "ports.h"
+#include "printable.h"
 
 enum { SUBJECTS_MAX = 64, SUBJECT_MAX = 512, NAME_MAX_LEN = 255 };
 
@@ -19,61 +20,60 @@ typedef struct needed {
     const rr_source_config *source;
     const rr_source_ops *ops;
     const char *role; /* "records", "dead letters" */
-    const char *name; /* as it is, or as it would be called */
+    const char *name; /* of the stream, or of the one that would be made */
     const char *subjects[SUBJECTS_MAX];
     size_t subject_count;
     bool there;
 } needed;
 
-static void print(const needed *stream, const char *state)
+static void print_stream(const needed *stream, const char *state)
 {
     rr_buf line = {0};
 
     rr_buf_text(&line, "{\"source\":");
-    rr_buf_json(&line, rr_slice_of(stream->source->name));
+    rr_buf_json_printable(&line, rr_slice_of(stream->source->name));
     rr_buf_format(&line, ",\"keeps\":\"%s\",\"stream\":", stream->role);
-    rr_buf_json(&line, rr_slice_of(stream->name));
+    rr_buf_json_printable(&line, rr_slice_of(stream->name));
     rr_buf_text(&line, ",\"subjects\":[");
     for (size_t k = 0; k < stream->subject_count; k++) {
         rr_buf_text(&line, k == 0 ? "" : ",");
-        rr_buf_json(&line, rr_slice_of(stream->subjects[k]));
+        rr_buf_json_printable(&line, rr_slice_of(stream->subjects[k]));
     }
     rr_buf_format(&line, "],\"state\":\"%s\"}\n", state);
     rr_cli_out(rr_buf_view(&line));
     rr_buf_fini(&line);
 }
 
-static rr_status see_to(streams *s, const needed *stream, rr_error *error)
+static rr_status check_stream(streams *s, const needed *stream, rr_error *error)
 {
     rr_status status;
 
     if (stream->there || !rr_args_flag(s->args, "create")) {
         s->missing += !stream->there;
-        print(stream, stream->there ? "there" : "missing");
+        print_stream(stream, stream->there ? "there" : "missing");
         return RR_OK;
     }
     if (stream->source->route_count > SUBJECTS_MAX) {
         return rr_fail(
             error, RR_CONFIG,
-            "source %s: %zu routes are more subjects than are made here (%d): make stream %s by hand",
+            "source %s: %zu routes, but this command makes a stream of at most %d subjects: make stream %s by hand",
             stream->source->name, stream->source->route_count, SUBJECTS_MAX, stream->name);
     }
     if (stream->subject_count == 0) {
-        return rr_fail(
-            error, RR_CONFIG,
-            "source %s: which subjects should stream %s keep? Write `routes` with subjects, or `filter`",
-            stream->source->name, stream->name);
+        return rr_fail(error, RR_CONFIG,
+                       "source %s: the subjects of stream %s are not known: write `routes` with subjects, or `filter`",
+                       stream->source->name, stream->name);
     }
-    status = stream->ops->make_stream(&stream->source->options, stream->name, stream->subjects,
-                                      stream->subject_count, error);
+    status = stream->ops->make_stream(&stream->source->options, stream->name, stream->subjects, stream->subject_count,
+                                      error);
     if (status != RR_OK) {
         return rr_error_within(error, "source %s", stream->source->name);
     }
-    print(stream, "made");
+    print_stream(stream, "made");
     return RR_OK;
 }
 
-/* The subjects that are fed: those of the routes, or the filter where a route takes all. */
+/* The subjects of a stream that is made: those of the routes; the filter instead of a route that takes all. */
 static void find_subjects(needed *stream)
 {
     const rr_source_config *source = stream->source;
@@ -88,8 +88,8 @@ static void find_subjects(needed *stream)
     }
 }
 
-/* dead.parts becomes DEAD_PARTS: what is no letter or digit has no place in a stream's name. */
-static void name_after(const char *prefix, char name[NAME_MAX_LEN + 1])
+/* dead.parts becomes DEAD_PARTS. Other characters than letters, digits and - are written as _. */
+static void make_name(const char *prefix, char name[NAME_MAX_LEN + 1])
 {
     size_t len = 0;
 
@@ -104,7 +104,7 @@ static void name_after(const char *prefix, char name[NAME_MAX_LEN + 1])
     name[len] = '\0';
 }
 
-static rr_status see_to_source(streams *s, const rr_source_config *source, rr_error *error)
+static rr_status check_source(streams *s, const rr_source_config *source, rr_error *error)
 {
     char letter[SUBJECT_MAX], all_letters[SUBJECT_MAX], name[NAME_MAX_LEN + 1];
     needed records = {.source = source, .role = "records", .name = source->options.stream};
@@ -117,8 +117,7 @@ static rr_status see_to_source(streams *s, const rr_source_config *source, rr_er
         return error->status;
     }
     if (records.ops->survey == NULL || records.ops->make_stream == NULL) {
-        return rr_fail(error, RR_CONFIG, "source %s: a source of this kind has no streams to make",
-                       source->name);
+        return rr_fail(error, RR_CONFIG, "source %s: a source of this kind has no streams to make", source->name);
     }
     snprintf(letter, sizeof letter, "%s" RR_DEAD_LETTER_EXAMPLE, source->dead_letters);
     status = records.ops->survey(&source->options, rr_slice_of(letter), &told, error);
@@ -135,12 +134,12 @@ static rr_status see_to_source(streams *s, const rr_source_config *source, rr_er
         find_subjects(&records);
     }
     letters.there = told.dead_letters.there == RR_YES;
-    name_after(source->dead_letters, name);
+    make_name(source->dead_letters, name);
     letters.name = letters.there ? told.dead_letters.name : name;
     snprintf(all_letters, sizeof all_letters, "%s.>", source->dead_letters);
     letters.subjects[letters.subject_count++] = all_letters;
-    status = see_to(s, &records, error);
-    return status == RR_OK ? see_to(s, &letters, error) : status;
+    status = check_stream(s, &records, error);
+    return status == RR_OK ? check_stream(s, &letters, error) : status;
 }
 
 static int run(const rr_args *args)
@@ -150,7 +149,7 @@ static int run(const rr_args *args)
     rr_status status = rr_opened_read(&s.opened, args, &error);
 
     for (size_t k = 0; status == RR_OK && k < s.opened.config.source_count; k++) {
-        status = see_to_source(&s, &s.opened.config.sources[k], &error);
+        status = check_source(&s, &s.opened.config.sources[k], &error);
     }
     rr_opened_close(&s.opened);
     if (status != RR_OK) {
@@ -160,22 +159,20 @@ static int run(const rr_args *args)
 }
 
 static const rr_cli_option options[] = {
-    {.name = "config",
-     .letter = 'c',
-     .argument = "FILE",
-     .required = true,
-     .help = "the configuration, in YAML"},
+    {.name = "config", .letter = 'c', .argument = "FILE", .required = true, .help = "the configuration, in YAML"},
     {.name = "create", .help = "make what is missing"},
     RR_CLI_END,
 };
 
 const rr_command rr_command_streams = {
     .name = "streams",
-    .summary = "say whether the streams of records and dead letters are there, or make them",
+    .summary = "list the streams of records and dead letters, and make those that are missing",
     .options = options,
     .details = "Prints one JSON line a stream. Exit 1 if one is missing. A stream that is made is kept in "
                "files, without\n"
                "any limit, on one server; one that is there is never changed. For replicas and limits make "
                "it by hand.\n",
+    .ends = RR_CLI_ENDS_SERVERS,
+    .differences = "differences found: a stream is missing",
     .run = run,
 };

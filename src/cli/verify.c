@@ -1,4 +1,4 @@
-/* `reconciler verify`: does Redis hold what the streams say? */
+/* `reconciler verify`: compares the cells in the store with those that the streams give. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "verify.h"
 
@@ -24,7 +24,7 @@ static void pause_ms(int ms)
     nanosleep(&wait, NULL);
 }
 
-static void report(void *context, rr_verify_finding finding, rr_slice key, rr_slice expected, rr_slice found)
+static void print_difference(void *context, rr_verify_finding finding, rr_slice key, rr_slice expected, rr_slice found)
 {
     static const char *const words[] = {"differs", "missing", "extra", "broken"};
     rr_buf line = {0};
@@ -41,15 +41,15 @@ static void report(void *context, rr_verify_finding finding, rr_slice key, rr_sl
     rr_buf_fini(&line);
 }
 
-static const char *why_not(const rr_verify_totals *totals)
+static const char *explain_not_verifiable(const rr_verify_totals *totals)
 {
     return totals->not_verifiable == 0 ? ""
            : totals->covers_all        ? " (their retention is over, or records of theirs are under way)"
                                        : " (the streams do not cover them whole, or records of theirs are under way)";
 }
 
-static rr_status verify_contract(rr_opened *opened, const rr_args *args, const rr_contract *contract, uint64_t *different,
-                                 rr_error *error)
+static rr_status verify_contract(rr_opened *opened, const rr_args *args, const rr_contract *contract,
+                                 uint64_t *different, rr_error *error)
 {
     rr_verify_options options = {.contract = contract,
                                  .store_ops = opened->store_ops,
@@ -61,23 +61,23 @@ static rr_status verify_contract(rr_opened *opened, const rr_args *args, const r
                                  .repair = rr_args_flag(args, "repair"),
                                  .now_us = now_us,
                                  .pause = pause_ms,
-                                 .report = report};
+                                 .report = print_difference};
     rr_verify_totals totals;
     rr_status status = rr_verify_run(&options, &totals, error);
 
     if (status == RR_OK) {
-        rr_log(RR_LOG_INFO, "%.*s: %" PRIu64 " records read, %" PRIu64 " cells equal, %" PRIu64 " differ, %" PRIu64
-                            " not verifiable%s, %" PRIu64 " replaced",
+        rr_log(RR_LOG_INFO,
+               "%.*s: %" PRIu64 " records read, %" PRIu64 " cells equal, %" PRIu64 " differ, %" PRIu64
+               " not verifiable%s, %" PRIu64 " replaced",
                (int)contract->name.len, contract->name.data, totals.records, totals.equal, totals.different,
-               totals.not_verifiable, why_not(&totals),
-               totals.repaired);
+               totals.not_verifiable, explain_not_verifiable(&totals), totals.repaired);
         *different += totals.different;
     }
     return status;
 }
 
-/* What was compared may have been dropped in the middle. */
-static rr_status still_in_force(rr_opened *opened, rr_error *error)
+/* A rebuild that switches during the comparison drops the cells that were compared. */
+static rr_status check_generation(rr_opened *opened, rr_error *error)
 {
     char before[RR_GENERATION_PREFIX_MAX];
     rr_status status;
@@ -86,8 +86,8 @@ static rr_status still_in_force(rr_opened *opened, rr_error *error)
     status = rr_opened_prefix(opened, error);
     return status != RR_OK || strcmp(before, opened->prefix) == 0
                ? status
-               : rr_fail(error, RR_UNAVAILABLE, "a rebuild switched from prefix %s to %s meanwhile; verify again", before,
-                         opened->prefix);
+               : rr_fail(error, RR_UNAVAILABLE, "a rebuild switched from prefix %s to %s meanwhile; verify again",
+                         before, opened->prefix);
 }
 
 static rr_status verify_all(rr_opened *opened, const rr_args *args, uint64_t *different, rr_error *error)
@@ -110,7 +110,7 @@ static rr_status verify_all(rr_opened *opened, const rr_args *args, uint64_t *di
             status = verify_contract(opened, args, contract, different, error);
         }
     }
-    return status == RR_OK ? still_in_force(opened, error) : status;
+    return status == RR_OK ? check_generation(opened, error) : status;
 }
 
 static int run(const rr_args *args)
@@ -133,17 +133,20 @@ static int run(const rr_args *args)
 static const rr_cli_option options[] = {
     {.name = "config", .letter = 'c', .argument = "FILE", .required = true, .help = "the configuration, in YAML"},
     {.name = "contract", .letter = 'n', .argument = "NAME", .help = "one contract (default: all)"},
-    {.name = "repair", .help = "replace what differs, unless it changed meanwhile"},
+    {.name = "repair", .help = "replace the cells that differ, unless they changed meanwhile"},
     RR_CLI_END,
 };
 
 const rr_command rr_command_verify = {
     .name = "verify",
-    .summary = "compare the stored cells with what the streams say",
+    .summary = "compare the stored cells with those that the streams give",
     .options = options,
-    .details = "Reads the streams from their first message through the same rules into memory, and prints one JSON line\n"
-               "for each cell that differs. Exit 1 if any does. Cells that the streams do not cover whole are not judged.\n"
-               "On a live stream a difference is looked at again after reading on; what is still under way then is not\n"
-               "judged either.\n",
+    .details =
+        "Reads the streams from their first message through the same rules into memory, and prints one JSON line\n"
+        "for each cell that differs. Exit 1 if any does. Cells that the streams do not cover whole are not judged.\n"
+        "On a live stream a difference is looked at again after reading on; what is still under way then is not\n"
+        "judged either.\n",
+    .ends = RR_CLI_ENDS_SERVERS,
+    .differences = "differences found: stored cells are not those that the streams give",
     .run = run,
 };

@@ -1,4 +1,4 @@
-/* Exactly the keys of section 11, in their order, compact. */
+/* Exactly the keys of semantics, section 11, in their order, compact. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cell_json.h"
 

@@ -11,11 +11,10 @@ enum { VARINT_MAX = 10 };
 static rr_delimited_next failed(rr_delimited *reader, rr_error *error, const char *what)
 {
     if (ferror(reader->file)) {
-        rr_fail(error, RR_IO, "%s: cannot be read at byte %llu", reader->name,
-                (unsigned long long)reader->offset);
+        rr_fail(error, RR_IO, "%s: cannot be read at byte %llu", reader->name, (unsigned long long)reader->offset);
     } else {
-        rr_fail(error, RR_INPUT, "%s: the record at byte %llu %s", reader->name,
-                (unsigned long long)reader->start, what);
+        rr_fail(error, RR_INPUT, "%s: the record at byte %llu %s", reader->name, (unsigned long long)reader->start,
+                what);
     }
     return RR_DELIMITED_FAILED;
 }
@@ -27,9 +26,8 @@ static rr_delimited_next read_length(rr_delimited *reader, uint64_t *length, rr_
         int byte = getc_unlocked(reader->file);
 
         if (byte == EOF) {
-            return at == 0 && !ferror(reader->file)
-                       ? RR_DELIMITED_END
-                       : failed(reader, error, "is cut off: the file ends in its length");
+            return at == 0 && !ferror(reader->file) ? RR_DELIMITED_END
+                                                    : failed(reader, error, "is cut off: the file ends in its length");
         }
         reader->offset++;
         if (at == VARINT_MAX - 1 && byte > 1) {
@@ -40,8 +38,7 @@ static rr_delimited_next read_length(rr_delimited *reader, uint64_t *length, rr_
             return RR_DELIMITED_RECORD;
         }
     }
-    return failed(reader, error,
-                  "does not begin with a length: is this a file of length-delimited rr.v1.Result?");
+    return failed(reader, error, "does not begin with a length: is this a file of length-delimited rr.v1.Result?");
 }
 
 static bool read_exactly(rr_delimited *reader, size_t len)
@@ -58,8 +55,7 @@ static rr_delimited_next skip(rr_delimited *reader, uint64_t length, rr_error *e
         size_t part = left < RR_LIMIT_RECORD_BYTES ? (size_t)left : RR_LIMIT_RECORD_BYTES;
 
         if (!read_exactly(reader, part)) {
-            return failed(reader, error,
-                          "is over the size limit, and the file ends before it does: a damaged length?");
+            return failed(reader, error, "is over the size limit, and the file ends before it does: a damaged length?");
         }
         left -= part;
     }
@@ -86,9 +82,8 @@ rr_delimited_next rr_delimited_read(rr_delimited *reader, rr_slice *record, rr_e
         return skip(reader, length, error);
     }
     *record = (rr_slice){reader->bytes, (size_t)length};
-    return read_exactly(reader, (size_t)length)
-               ? RR_DELIMITED_RECORD
-               : failed(reader, error, "is cut off: the file ends before it does");
+    return read_exactly(reader, (size_t)length) ? RR_DELIMITED_RECORD
+                                                : failed(reader, error, "is cut off: the file ends before it does");
 }
 
 void rr_delimited_fini(rr_delimited *reader)

@@ -1,4 +1,4 @@
-/* rr_delimited: records of a file that stand one behind the other, each behind its length as a varint. */
+/* rr_delimited: length-delimited records in a file. Each record follows its length as a varint. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #ifndef RR_DELIMITED_H
 #define RR_DELIMITED_H
@@ -14,7 +14,7 @@ typedef struct rr_delimited {
     FILE *file;
     const char *name; /* of the file, for errors */
     uint64_t offset;  /* bytes read so far */
-    uint64_t start;   /* where the newest record's length stands */
+    uint64_t start;   /* offset of the length of the record that was read last */
     char *bytes;
 } rr_delimited;
 
@@ -30,7 +30,7 @@ rr_delimited_next rr_delimited_read(rr_delimited *reader, rr_slice *record, rr_e
 
 void rr_delimited_fini(rr_delimited *reader);
 
-/* Appends a record behind its length. */
+/* Appends the record's length, then the record. */
 void rr_delimited_put(rr_buf *out, rr_slice record);
 
 #endif

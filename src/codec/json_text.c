@@ -122,12 +122,8 @@ const char *rr_json_fault(rr_slice text, size_t *column)
         return "is not UTF-8";
     }
     for (size_t at = 0; at < text.len; at++) {
-        unsigned char c = (unsigned char)text.data[at];
         const char *problem;
 
-        if (c >= 0x20 && c != '\\') {
-            continue;
-        }
         *column = at + 1;
         problem = check_byte(text, &at);
         if (problem != NULL) {

@@ -1,9 +1,9 @@
-/* rr_keep: what of a decoded delivery stays in the arena, and what goes again.
+/* rr_keep: the part of a decoder's memory that stays in the arena.
  *
  * Decoding takes scratch memory, which a hostile record can make large. Room
- * for what is kept (never more than the delivery's own bytes) is taken first;
- * the scratch stands behind it, and is given back when the record is done. So
- * a batch of records needs about as much memory as they have bytes.
+ * for what stays (never more than the delivery's own bytes) is taken first, the
+ * scratch after it; when the record is decoded the scratch is released. So a
+ * batch of records needs about as much memory as the records have bytes.
  */
 /* SPDX-License-Identifier: Apache-2.0 */
 #ifndef RR_KEEP_H
@@ -15,7 +15,7 @@
 
 typedef struct rr_keep {
     rr_arena *arena;
-    rr_arena mark; /* as it was behind the room */
+    rr_arena mark; /* the arena after the room was taken */
     char *room;
     size_t used, size;
 } rr_keep;
@@ -42,7 +42,7 @@ static inline rr_slice rr_keep_copy(rr_keep *keep, rr_slice from)
     return (rr_slice){to, from.len};
 }
 
-/* Gives back all but what was kept. */
+/* Releases everything that was taken since rr_keep_open, except the copies. */
 static inline void rr_keep_close(rr_keep *keep)
 {
     keep->arena->block = keep->mark.block;
@@ -50,7 +50,7 @@ static inline void rr_keep_close(rr_keep *keep)
     keep->arena->at = keep->room + ((keep->used + 15) & ~(size_t)15);
 }
 
-/* Gives back everything. */
+/* Releases everything that was taken since rr_keep_open. */
 static inline void rr_keep_drop(rr_keep *keep)
 {
     keep->used = 0;

@@ -8,8 +8,8 @@ static const char hex_digits[] = "0123456789ABCDEF";
 
 static inline bool is_plain(unsigned char c)
 {
-    return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || c == '-' ||
-           c == '.' || c == '_' || c == '~';
+    return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || c == '-' || c == '.' ||
+           c == '_' || c == '~';
 }
 
 /* Room is reserved by the caller: three bytes for each. */
@@ -156,8 +156,8 @@ bool rr_key_parse(rr_slice key, rr_slice prefix, rr_arena *arena, rr_key_parts *
 {
     *parts = (rr_key_parts){0};
     if (!take(&key, prefix) || !take(&key, RR_SLICE(":{")) || !take_escaped(&key, arena, &parts->contract) ||
-        !take(&key, RR_SLICE(":")) || !take_escaped(&key, arena, &parts->business_key) ||
-        !take(&key, RR_SLICE("}:")) || !take_escaped(&key, arena, &parts->metric_version)) {
+        !take(&key, RR_SLICE(":")) || !take_escaped(&key, arena, &parts->business_key) || !take(&key, RR_SLICE("}:")) ||
+        !take_escaped(&key, arena, &parts->metric_version)) {
         return false;
     }
     if (key.len == 0) {

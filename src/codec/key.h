@@ -3,8 +3,9 @@
  * Times are microseconds since the epoch. Under a global window the last part
  * and its colon are not there; for the index of a group of sessions it is the
  * word "sessions". In contract, business key and metric version every byte but
- * A-Z a-z 0-9 - . _ ~ is percent-encoded in upper-case hex, so two identities
- * never meet in one key, and only our own braces choose the slot of a cluster.
+ * A-Z a-z 0-9 - . _ ~ is percent-encoded in upper-case hex. So two identities
+ * never have the same key, and only the braces of the key itself choose the slot
+ * of a Redis cluster.
  */
 /* SPDX-License-Identifier: Apache-2.0 */
 #ifndef RR_KEY_H
@@ -13,7 +14,7 @@
 #include "buf.h"
 #include "contract.h"
 
-/* Appends the key of a cell. prefix goes in as it is; the window of a global contract is not looked at. */
+/* Appends the key of a cell. prefix goes in as it is; the window of a global contract is ignored. */
 void rr_key_unit(rr_buf *out, rr_slice prefix, const rr_contract *contract, rr_slice business_key,
                  rr_slice metric_version, rr_window window);
 

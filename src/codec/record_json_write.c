@@ -130,8 +130,7 @@ static void put_number(rr_buf *out, const rr_measure *measure)
     case RR_NUMBER_DOUBLE: put_double(out, measure->real); break;
     case RR_NUMBER_NONE: rr_buf_text(out, "[]"); break;
     case RR_NUMBER_TEXT:
-        if (rr_number_i64(measure->text, &number) && number < EXACT_IN_A_DOUBLE &&
-            number > -EXACT_IN_A_DOUBLE) {
+        if (rr_number_i64(measure->text, &number) && number < EXACT_IN_A_DOUBLE && number > -EXACT_IN_A_DOUBLE) {
             rr_buf_slice(out, measure->text);
         } else {
             rr_buf_json(out, measure->text);
@@ -200,8 +199,7 @@ bool rr_record_to_json(const rr_record *record, rr_buf *out)
     put_measures(out, &any, r);
     put_word(out, &any, "mode", (int)r->mode, rr_mode_word(r->mode));
     put_word(out, &any, "op", (int)r->op, rr_op_word(r->op));
-    put_version_field(out, &any, "retracts_version", r->retracts_version,
-                      rr_version_is_set(r->retracts_version));
+    put_version_field(out, &any, "retracts_version", r->retracts_version, rr_version_is_set(r->retracts_version));
     put_identity(out, &any, r);
     put_word(out, &any, "origin", (int)r->origin, rr_origin_word(r->origin));
     put_version_field(out, &any, "base_version", r->base_version, r->has_base);

@@ -10,8 +10,7 @@
 #include "utf8.h"
 
 _Static_assert(RR__V1__MODE__MODE_RETRACTION == (int)RR_MODE_RETRACTION, "modes have the table's numbers");
-_Static_assert(RR__V1__CAUSE__CAUSE_RETRACTION == (int)RR_CAUSE_RETRACTION,
-               "causes have the table's numbers");
+_Static_assert(RR__V1__CAUSE__CAUSE_RETRACTION == (int)RR_CAUSE_RETRACTION, "causes have the table's numbers");
 _Static_assert(RR__V1__OP__OP_RETRACT == (int)RR_OP_RETRACT + 1, "ops are one above the table's numbers");
 _Static_assert(RR__V1__ORIGIN__ORIGIN_CORRECTION == (int)RR_ORIGIN_CORRECTION + 1, "and so are origins");
 _Static_assert(RR__V1__STATUS__STATUS_RECONCILED == (int)RR_RESULT_RECONCILED + 1, "and statuses");
@@ -122,8 +121,7 @@ static bool read_includes(reading *r, rr_slice bytes)
 /* A member of a oneof clears the others. */
 static void set_integer(rr_measure *measure, uint64_t value)
 {
-    *measure =
-        (rr_measure){.name = measure->name, .kind = RR_NUMBER_INT64, .integer = rr_proto_sint64(value)};
+    *measure = (rr_measure){.name = measure->name, .kind = RR_NUMBER_INT64, .integer = rr_proto_sint64(value)};
 }
 
 static void set_text(rr_measure *measure, rr_slice text)
@@ -298,10 +296,9 @@ static bool check_texts(reading *r)
 {
     rr_record *to = r->record;
 
-    return check_text(r, "business_key", &to->business_key) &&
-           check_text(r, "metric_version", &to->metric_version) && check_text(r, "delta_id", &to->delta_id) &&
-           check_text(r, "producer", &to->producer) && check_text(r, "contributor", &to->contributor) &&
-           check_text(r, "evidence", &to->evidence);
+    return check_text(r, "business_key", &to->business_key) && check_text(r, "metric_version", &to->metric_version) &&
+           check_text(r, "delta_id", &to->delta_id) && check_text(r, "producer", &to->producer) &&
+           check_text(r, "contributor", &to->contributor) && check_text(r, "evidence", &to->evidence);
 }
 
 /* The sentence names the number: an enum value that is not in the published file. */
@@ -326,8 +323,7 @@ static bool take_enums(reading *r)
     rr_record *to = r->record;
 
     if (!in_range(r, "mode", r->mode, RR_MODE_COUNT - 1) || !in_range(r, "op", r->op, RR_OP_COUNT) ||
-        !in_range(r, "origin", r->origin, RR_ORIGIN_COUNT) ||
-        !in_range(r, "status", r->status, RR_RESULT_COUNT) ||
+        !in_range(r, "origin", r->origin, RR_ORIGIN_COUNT) || !in_range(r, "status", r->status, RR_RESULT_COUNT) ||
         !in_range(r, "cause", r->cause, RR_CAUSE_COUNT - 1)) {
         return false;
     }
@@ -382,8 +378,7 @@ static bool check_measures(reading *r)
     for (size_t k = 0; k < r->measure_count; k++) {
         rr_measure *measure = &r->measures[k];
 
-        if (!check_text(r, "measures.decimal", &measure->text) ||
-            !check_text(r, "measures.name", &measure->name)) {
+        if (!check_text(r, "measures.decimal", &measure->text) || !check_text(r, "measures.name", &measure->name)) {
             return false;
         }
         if (is_twice(r, k)) {
@@ -417,8 +412,8 @@ static bool is_only_clock(const reading *r)
     return !r->more_there && !r->shorthand_there && r->measure_count == 0 && !record->has_window &&
            !record->has_sequence && !record->has_emitted_at &&
            (r->mode | r->op | r->origin | r->status | r->cause) == 0 &&
-           (record->business_key.len | record->metric_version.len | record->delta_id.len |
-            record->producer.len | record->contributor.len | record->evidence.len) == 0;
+           (record->business_key.len | record->metric_version.len | record->delta_id.len | record->producer.len |
+            record->contributor.len | record->evidence.len) == 0;
 }
 
 static rr_decoded take_clock(reading *r, bool in_file, int64_t *clock_us)
@@ -501,8 +496,8 @@ static rr_decoded decode(rr_slice bytes, bool in_file, rr_arena *arena, rr_recor
     return r.has_clock ? take_clock(&r, in_file, clock_us) : take_record(&r, arena);
 }
 
-rr_decoded rr_record_from_proto(rr_slice payload, bool in_file, rr_arena *arena, rr_record *record,
-                                int64_t *clock_us, rr_text *why)
+rr_decoded rr_record_from_proto(rr_slice payload, bool in_file, rr_arena *arena, rr_record *record, int64_t *clock_us,
+                                rr_text *why)
 {
     rr_keep keep;
     rr_decoded decoded;
@@ -569,8 +564,7 @@ static void put_versions(writing *w, const rr_record *from)
     Rr__V1__Result *to = &w->message;
 
     to->result_version = put_version(&w->version, from->version, rr_version_is_set(from->version));
-    to->retracts_version =
-        put_version(&w->retracts, from->retracts_version, rr_version_is_set(from->retracts_version));
+    to->retracts_version = put_version(&w->retracts, from->retracts_version, rr_version_is_set(from->retracts_version));
     to->base_version = put_version(&w->base, from->base_version, from->has_base);
     rr__v1__correction_ref__init(&w->includes);
     w->includes.base_version = put_version(&w->includes_base, from->includes_base, from->has_includes);
@@ -619,10 +613,10 @@ static void put_rest(Rr__V1__Result *to, const rr_record *from)
     to->evidence = bytes_of(from->evidence);
     to->mode = (Rr__V1__Mode)from->mode;
     to->op = from->op == RR_OP_ASSERT ? RR__V1__OP__OP_UNSPECIFIED : (Rr__V1__Op)(from->op + 1);
-    to->origin = from->origin == RR_ORIGIN_LIVE ? RR__V1__ORIGIN__ORIGIN_UNSPECIFIED
-                                                : (Rr__V1__Origin)(from->origin + 1);
-    to->status = from->status == RR_RESULT_PROVISIONAL ? RR__V1__STATUS__STATUS_UNSPECIFIED
-                                                       : (Rr__V1__Status)(from->status + 1);
+    to->origin =
+        from->origin == RR_ORIGIN_LIVE ? RR__V1__ORIGIN__ORIGIN_UNSPECIFIED : (Rr__V1__Origin)(from->origin + 1);
+    to->status =
+        from->status == RR_RESULT_PROVISIONAL ? RR__V1__STATUS__STATUS_UNSPECIFIED : (Rr__V1__Status)(from->status + 1);
     to->cause = (Rr__V1__Cause)from->cause;
     if (from->has_sequence) {
         to->has_sequence_case = RR__V1__RESULT__HAS_SEQUENCE_SEQUENCE;

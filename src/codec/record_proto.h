@@ -18,8 +18,8 @@
  * Unknown fields are skipped, groups too. A field that comes twice is read as protobuf says: the last of a scalar counts,
  * a message inside is merged, a later member of a oneof clears the others.
  */
-rr_decoded rr_record_from_proto(rr_slice payload, bool in_file, rr_arena *arena, rr_record *record,
-                                int64_t *clock_us, rr_text *why);
+rr_decoded rr_record_from_proto(rr_slice payload, bool in_file, rr_arena *arena, rr_record *record, int64_t *clock_us,
+                                rr_text *why);
 
 /* Appends the message. False: memory ran out, or the record has more than RR_LIMIT_MEASURES measures. */
 bool rr_record_to_proto(const rr_record *record, rr_buf *out);

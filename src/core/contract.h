@@ -1,4 +1,4 @@
-/* rr_contract: what one result stream promises (semantics, section 4). */
+/* rr_contract: the rules of one result stream (semantics, section 4). */
 /* SPDX-License-Identifier: Apache-2.0 */
 #ifndef RR_CONTRACT_H
 #define RR_CONTRACT_H
@@ -26,11 +26,7 @@ typedef enum rr_corrections {
     RR_CORRECTIONS_COORDINATED
 } rr_corrections;
 
-typedef enum rr_during_conflict {
-    RR_DURING_INCUMBENT,
-    RR_DURING_LIVE,
-    RR_DURING_CORRECTION
-} rr_during_conflict;
+typedef enum rr_during_conflict { RR_DURING_INCUMBENT, RR_DURING_LIVE, RR_DURING_CORRECTION } rr_during_conflict;
 
 typedef struct rr_measure_def {
     rr_slice name;
@@ -38,21 +34,22 @@ typedef struct rr_measure_def {
     bool never_falls;
 } rr_measure_def;
 
-/* What once was in force: windows that end at until_us or before keep the retention that their cells were made under, and
- * the time for which those are kept. Neither is RR_FOREVER. */
+/* An earlier retention of a contract: windows that end at until_us or before keep the retention that was in force when
+ * their cells were made, and the time for which these cells are kept. Neither time is RR_FOREVER. */
 typedef struct rr_era {
     int64_t until_us;
     int64_t retention_us;
     int64_t kept_us; /* retention and grace */
 } rr_era;
 
-/* By until_us, each once, and none that another one makes needless. The same windows in other words are the same bytes. */
+/* Sorted by until_us, each until_us once, and no era that another one makes redundant: so equal rules are equal
+ * bytes. */
 typedef struct rr_eras {
     size_t count;
-    rr_era items[RR_LIMIT_ERAS + 1]; /* the last is free but while one is added */
+    rr_era items[RR_LIMIT_ERAS + 1]; /* the last one is used only while an era is added */
 } rr_eras;
 
-/* Durations in microseconds. Slices and arrays belong to whoever made the contract and outlive it. */
+/* Durations are microseconds. Slices and arrays are owned by the caller and outlive the contract. */
 typedef struct rr_contract {
     rr_slice name;
     rr_mode mode; /* never UNSPECIFIED */
@@ -71,48 +68,18 @@ typedef struct rr_contract {
     int64_t future_tolerance_us;
     uint64_t max_epoch;
     bool integers_as_strings; /* in the value that readers see in the store; never in apply's output */
-    const rr_eras *eras;      /* NULL: it was always so. No part of the promise, and not of its text */
+    const rr_eras *eras;      /* NULL: it never had another retention. Not part of the contract's text */
 } rr_contract;
 
 #define RR_FOREVER INT64_MAX
 
-/* The defaults of section 4. measures: value, int64. */
+/* The defaults of semantics, section 4. measures: value, int64. */
 extern const rr_contract rr_contract_defaults;
 
-/* Checks a decoded record against the contract, in the order of section 4, and completes it: identity,
- * values, window of a global contract.
- *
- * record   as decoded; record->arrival_us is the clock of the decision, if it has one
- * scratch  where values are put; must have rr_admit_need(contract) bytes left (asserted)
- * why      NULL, or where a sentence for a person goes: what was seen, what the contract says, the likely cause
- *
- * Returns RR_REASON_NONE if the record may be joined; BEYOND_RETENTION makes it TOO_LATE, any other REFUSED.
- */
-rr_reason rr_admit(const rr_contract *contract, rr_record *record, rr_arena *scratch, rr_text *why);
-
-/* Bytes that rr_admit may take from its scratch. */
-size_t rr_admit_need(const rr_contract *contract, const rr_record *record);
-
-/* Section 10: a longer retention holds for windows that end after the change. Called when `before` gives way to `after`,
- * at wall-clock time now_us: adds the era of `before`, whose windows may have cells that the store removes by the older
- * expiry; drops eras that can matter no more. Beyond the limit the two oldest become one, with the shorter times. */
-void rr_eras_advance(rr_eras *eras, const rr_contract *before, const rr_contract *after, int64_t now_us);
-
-/* Adds all of `more`: what either forbids is forbidden. In any order, and repeated, it comes to the same; where they are
- * more than the limit the order decides which become one, and each order forbids enough. */
-void rr_eras_join(rr_eras *eras, const rr_eras *more);
-
-/* How long beyond its end a window's cell is kept: retention and grace. RR_FOREVER: for ever. */
-int64_t rr_kept_us(const rr_contract *contract, int64_t end_us);
-
-/* True if the cell of this window may have been removed by wall-clock time now_us (section 10). */
-bool rr_cell_may_be_gone(const rr_contract *contract, rr_window window, int64_t now_us);
-
-/* When the store may remove what belongs to a window that ends at end_us: microseconds since the epoch,
- * RR_FOREVER for never. Later than rr_cell_may_be_gone by a margin for clocks that differ. */
-int64_t rr_expiry_us(const rr_contract *contract, int64_t end_us);
-
-/* The same in milliseconds, as stores want it: rounded up; 0: never (also under a global window). */
-int64_t rr_expiry_ms(const rr_contract *contract, int64_t end_us);
+/* True for kinds of window that have a fixed size: tumbling and sliding. */
+static inline bool rr_contract_has_size(const rr_contract *contract)
+{
+    return contract->window_kind == RR_WINDOW_TUMBLING || contract->window_kind == RR_WINDOW_SLIDING;
+}
 
 #endif

@@ -34,15 +34,13 @@ static char digit_at(const digit_row *row, int64_t at)
     if (at < row->first || at > row->last) {
         return '0';
     }
-    return at < (int64_t)row->whole.len ? row->whole.data[at]
-                                        : row->fraction.data[at - (int64_t)row->whole.len];
+    return at < (int64_t)row->whole.len ? row->whole.data[at] : row->fraction.data[at - (int64_t)row->whole.len];
 }
 
 static digit_row row_of(const rr_number_parts *number)
 {
     int64_t len = (int64_t)(number->whole.len + number->fraction.len);
-    digit_row row = {number->whole, number->fraction, 0, len - 1,
-                     (int64_t)number->whole.len + number->exponent};
+    digit_row row = {number->whole, number->fraction, 0, len - 1, (int64_t)number->whole.len + number->exponent};
 
     while (row.first < len && digit_at(&row, row.first) == '0') {
         row.first++;
@@ -67,8 +65,7 @@ size_t rr_decimal_read(rr_slice number, char *text)
         *text = '0';
         return 1;
     }
-    if (row.point - row.first > RR_LIMIT_DECIMAL_DIGITS ||
-        row.last + 1 - row.point > RR_LIMIT_DECIMAL_DIGITS) {
+    if (row.point - row.first > RR_LIMIT_DECIMAL_DIGITS || row.last + 1 - row.point > RR_LIMIT_DECIMAL_DIGITS) {
         return 0;
     }
     if (scanned.negative) {
@@ -96,8 +93,7 @@ bool rr_decimal_check(rr_slice text)
     return text.len != 0 && text.len <= RR_DECIMAL_TEXT_MAX && rr_number_scan(text, &scanned) &&
            scanned.whole.len <= RR_DECIMAL_WHOLE_HELD && scanned.fraction.len <= RR_DECIMAL_FRACTION_MAX &&
            memchr(text.data, 'e', text.len) == NULL && memchr(text.data, 'E', text.len) == NULL &&
-           (scanned.fraction.len == 0 || text.data[text.len - 1] != '0') &&
-           !rr_slice_equal(text, RR_SLICE("-0"));
+           (scanned.fraction.len == 0 || text.data[text.len - 1] != '0') && !rr_slice_equal(text, RR_SLICE("-0"));
 }
 
 static int compare_sizes(const parts *a, const parts *b)

@@ -19,9 +19,9 @@ enum {
     RR_DECIMAL_TEXT_MAX = 1 + RR_DECIMAL_WHOLE_MAX + 1 + RR_DECIMAL_FRACTION_MAX
 };
 
-/* Reads a number in JSON's grammar. Its size counts by value, and costs nothing: "1e999999999" is refused at once,
- * "0e999999999" is 0. text: RR_DECIMAL_TEXT_MAX bytes. Returns the length, 0 if it is not a number or has more than
- * RR_LIMIT_DECIMAL_DIGITS digits before the point or after it. */
+/* Reads a number in JSON's grammar. Digits are counted by value, without writing them out: "1e999999999" is refused
+ * at once, "0e999999999" is 0. text: RR_DECIMAL_TEXT_MAX bytes. Returns the length, 0 if it is not a number or has
+ * more than RR_LIMIT_DECIMAL_DIGITS digits before the point or after it. */
 size_t rr_decimal_read(rr_slice number, char *text);
 
 /* True if the text is canonical, with at most RR_DECIMAL_WHOLE_HELD whole digits. */

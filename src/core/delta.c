@@ -1,4 +1,4 @@
-/* Claims of one identity. Few windows hold the same identity, so everything is a short walk. */
+/* The claims of one identity. Few windows hold the same identity, so every search is a short loop. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "delta.h"
 
@@ -10,7 +10,7 @@ rr_version rr_delta_cut(const rr_contract *contract, const rr_cell *cell)
     return cell->has_base ? cell->base : cell->correction.version;
 }
 
-/* By a RETRACT addressed to its window or to one that contains it. */
+/* Withdrawn by a RETRACT that is addressed to this window or to one that contains it. */
 static bool is_withdrawn(const rr_part *part, rr_window window)
 {
     for (size_t k = 0; k < part->claim_count; k++) {
@@ -21,7 +21,7 @@ static bool is_withdrawn(const rr_part *part, rr_window window)
     return false;
 }
 
-static bool same_content(const rr_claim *claim, rr_version version, rr_result_status status, rr_slice values)
+static bool has_same_content(const rr_claim *claim, rr_version version, rr_result_status status, rr_slice values)
 {
     return claim->status == status && rr_version_compare(claim->version, version) == 0 &&
            rr_slice_equal(claim->values, values);
@@ -42,7 +42,7 @@ rr_share rr_delta_share(const rr_part *part, rr_window window, rr_version cut)
         if (chosen == NULL) {
             chosen = claim;
             share = (rr_share){true, claim->status != RR_RESULT_PROVISIONAL, claim->contradicted, claim->values};
-        } else if (claim->contradicted || !same_content(claim, chosen->version, chosen->status, chosen->values)) {
+        } else if (claim->contradicted || !has_same_content(claim, chosen->version, chosen->status, chosen->values)) {
             share.contradicted = true;
         }
     }
@@ -79,7 +79,7 @@ static rr_claim *claim_of(rr_part *part, rr_window window)
     return NULL;
 }
 
-/* The claim of a window, made where there is none; they stay sorted. */
+/* The claim of a window, inserted in its place if there is none. */
 static rr_claim *claim_for(rr_part *part, rr_window window)
 {
     rr_claim *claim = claim_of(part, window);
@@ -114,7 +114,7 @@ static rr_claim *held_at_or_near(rr_part *part, rr_window at)
     return NULL;
 }
 
-static void hold(rr_part *part, rr_window at, const rr_record *record)
+static void hold_contribution(rr_part *part, rr_window at, const rr_record *record)
 {
     rr_claim *claim = claim_for(part, at);
 
@@ -124,49 +124,49 @@ static void hold(rr_part *part, rr_window at, const rr_record *record)
     claim->values = record->values;
 }
 
-static rr_first take_contribution(rr_part *part, rr_window at, const rr_record *record)
+static rr_effect take_contribution(rr_part *part, rr_window at, const rr_record *record)
 {
     rr_claim *held = held_at_or_near(part, at);
-    rr_first first = {.verdict = RR_VERDICT_DUPLICATE, .version = record->version};
+    rr_effect effect = {.verdict = RR_VERDICT_DUPLICATE, .version = record->version};
 
     if (held == NULL) {
-        hold(part, at, record);
-        first.grew = true;
-        first.is_new = !is_withdrawn(part, at);
-        first.verdict = first.is_new ? RR_VERDICT_APPLIED : RR_VERDICT_ABSORBED;
-    } else if (same_content(held, record->version, record->status, record->values)) {
+        hold_contribution(part, at, record);
+        effect.grew = true;
+        effect.is_new = !is_withdrawn(part, at);
+        effect.verdict = effect.is_new ? RR_VERDICT_APPLIED : RR_VERDICT_ABSORBED;
+    } else if (has_same_content(held, record->version, record->status, record->values)) {
         if (!rr_window_equal(held->window, at)) {
-            hold(part, at, record); /* a duplicate, and held for its own window too */
-            first.grew = true;
+            hold_contribution(part, at, record); /* a duplicate, but from now on held for its own window too */
+            effect.grew = true;
         }
     } else {
-        first = (rr_first){RR_VERDICT_CONFLICT, RR_BIT(RR_ALERT_EQUIVOCATION), !held->contradicted, false, true,
-                           held->version};
+        effect = (rr_effect){RR_VERDICT_CONFLICT, RR_BIT(RR_ALERT_EQUIVOCATION), !held->contradicted, false, true,
+                             held->version};
         held->contradicted = true;
     }
-    return first;
+    return effect;
 }
 
-static rr_first take_withdrawal(rr_part *part, rr_window at)
+static rr_effect take_withdrawal(rr_part *part, rr_window at)
 {
     rr_claim *own = claim_of(part, at);
     rr_claim *target = held_at_or_near(part, at);
-    rr_first first = {.verdict = RR_VERDICT_DUPLICATE};
+    rr_effect effect = {.verdict = RR_VERDICT_DUPLICATE};
 
     if (own != NULL && own->withdrawn) {
-        return first;
+        return effect;
     }
     if (target != NULL) {
-        first.version = target->version;
-        first.is_new = !is_withdrawn(part, target->window);
+        effect.version = target->version;
+        effect.is_new = !is_withdrawn(part, target->window);
     }
     claim_for(part, at)->withdrawn = true;
-    first.verdict = RR_VERDICT_APPLIED;
-    first.grew = true;
-    return first;
+    effect.verdict = RR_VERDICT_APPLIED;
+    effect.grew = true;
+    return effect;
 }
 
-rr_first rr_delta_take(rr_part *part, rr_window at, const rr_record *record)
+rr_effect rr_delta_take(rr_part *part, rr_window at, const rr_record *record)
 {
     return record->op == RR_OP_RETRACT ? take_withdrawal(part, at) : take_contribution(part, at, record);
 }

@@ -1,9 +1,11 @@
-/* Nothing that stays sums what goes: a window goes only when all that contain it do. */
+/* A window is removed only when all windows that contain it are. So no sum that stays includes facts that are
+ * removed. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "forget.h"
 
 #include "must.h"
-#include "wire.h"
+#include "retention.h"
+#include "packed.h"
 
 int64_t rr_unit_outermost_end(const rr_unit *unit, rr_window window)
 {
@@ -36,9 +38,9 @@ bool rr_unit_has_gone(const rr_unit *unit, int64_t now_us)
 /* The window in a contributor's id. */
 static rr_window window_of(const rr_part *part)
 {
-    rr_wire id = rr_wire_over((rr_slice){part->id.data + 1, part->id.len - 1});
+    rr_packed id = rr_packed_over((rr_slice){part->id.data + 1, part->id.len - 1});
 
-    return rr_wire_get_window(&id);
+    return rr_packed_get_window(&id);
 }
 
 static bool keeps_something(rr_unit *unit, rr_part *part, int64_t now_us)

@@ -1,4 +1,4 @@
-/* Section 10 for sessions: windows of a group that are gone take their facts with them. */
+/* Removes the expired windows of a session group together with their facts (semantics, section 10). */
 /* SPDX-License-Identifier: Apache-2.0 */
 #ifndef RR_FORGET_H
 #define RR_FORGET_H
@@ -9,7 +9,7 @@
  * inner window live as long as the outermost. */
 bool rr_unit_has_gone(const rr_unit *unit, int64_t now_us);
 
-/* Removes them, and what was addressed to them. All parts must be at hand. */
+/* Removes these windows and the facts that were addressed to them. All parts must be loaded (asserted). */
 void rr_unit_forget(rr_unit *unit, int64_t now_us);
 
 /* The end of the outermost window that contains this one. */

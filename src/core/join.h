@@ -1,4 +1,4 @@
-/* rr_join: take one record into a unit's facts, and say what became of it.
+/* rr_join: joins one record to the facts of a unit, and returns its verdict.
  *
  * Nothing here allocates, reads a clock, logs or fails: the same arguments give
  * the same answer everywhere, so a decision can be replayed from a log line and
@@ -9,6 +9,7 @@
 #ifndef RR_JOIN_H
 #define RR_JOIN_H
 
+#include "admission.h"
 #include "facts.h"
 
 typedef struct rr_outcome {
@@ -20,7 +21,7 @@ typedef struct rr_outcome {
 
 typedef enum rr_joined {
     RR_JOIN_DONE,
-    RR_JOIN_NEEDS_PARTS /* the answer needs all parts of the unit: load them and join its records anew */
+    RR_JOIN_NEEDS_PARTS /* the verdict needs all parts: load the unit again with them, and join all its records */
 } rr_joined;
 
 /* unit     the facts held, with the part that the record names at hand, if there is one; changed in place

@@ -40,10 +40,10 @@ static inline bool rr_window_overlaps(rr_window a, rr_window b)
 }
 
 typedef enum rr_number_kind {
-    RR_NUMBER_TEXT,   /* digits as they came, to be read by JSON's grammar */
+    RR_NUMBER_TEXT, /* digits as they came, to be read by JSON's grammar */
     RR_NUMBER_INT64,
     RR_NUMBER_DOUBLE,
-    RR_NUMBER_NONE    /* something that is no number: true, a list, a value of no kind */
+    RR_NUMBER_NONE /* something that is no number: true, a list, a value of no kind */
 } rr_number_kind;
 
 /* A measure as it came. */
@@ -60,7 +60,7 @@ typedef struct rr_record {
     rr_slice business_key, metric_version;
     rr_window window;
     bool has_window, window_incomplete; /* incomplete: there, but without start or end */
-    rr_version version; /* result_version; number 0: absent */
+    rr_version version;                 /* result_version; number 0: absent */
     rr_version retracts_version;
     rr_mode mode;
     rr_op op;

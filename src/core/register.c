@@ -4,47 +4,47 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "register.h"
 
-#include "wire.h"
+#include "packed.h"
 
-static rr_first say(rr_verdict verdict, rr_version version)
+static rr_effect effect_of(rr_verdict verdict, rr_version version)
 {
-    return (rr_first){.verdict = verdict, .version = version};
+    return (rr_effect){.verdict = verdict, .version = version};
 }
 
-static rr_first stale(rr_version version)
+static rr_effect stale_effect(rr_version version)
 {
-    rr_first first = say(RR_VERDICT_STALE, version);
+    rr_effect effect = effect_of(RR_VERDICT_STALE, version);
 
-    first.alerts = RR_BIT(RR_ALERT_STALE_OVERWRITE);
-    return first;
+    effect.alerts = RR_BIT(RR_ALERT_STALE_OVERWRITE);
+    return effect;
 }
 
-static rr_first contradicts(rr_alert alert, rr_version version)
+static rr_effect contradiction(rr_alert alert, rr_version version)
 {
-    rr_first first = say(RR_VERDICT_CONFLICT, version);
+    rr_effect effect = effect_of(RR_VERDICT_CONFLICT, version);
 
-    first.alerts = RR_BIT(alert);
-    first.contradiction = true;
-    return first;
+    effect.alerts = RR_BIT(alert);
+    effect.contradiction = true;
+    return effect;
 }
 
-static bool same_content(const rr_assertion *held, const rr_record *record)
+static bool has_same_content(const rr_assertion *held, const rr_record *record)
 {
     return held->status == record->status && rr_slice_equal(held->values, record->values);
 }
 
-static void hold(rr_register *reg, const rr_record *record)
+static void hold_assertion(rr_register *reg, const rr_record *record)
 {
     reg->newest = (rr_assertion){record->version, record->status, record->values};
 }
 
-static rr_first equivocation(rr_register *reg, rr_version version)
+static rr_effect note_equivocation(rr_register *reg, rr_version version)
 {
-    rr_first first = contradicts(RR_ALERT_EQUIVOCATION, version);
+    rr_effect effect = contradiction(RR_ALERT_EQUIVOCATION, version);
 
-    first.grew = rr_version_compare(reg->contradicted, version) < 0;
+    effect.grew = rr_version_compare(reg->contradicted, version) < 0;
     reg->contradicted = rr_version_max(reg->contradicted, version);
-    return first;
+    return effect;
 }
 
 rr_version rr_register_known(const rr_register *reg)
@@ -54,48 +54,47 @@ rr_version rr_register_known(const rr_register *reg)
 
 bool rr_register_equivocates(const rr_register *reg)
 {
-    return rr_version_is_set(reg->contradicted) &&
-           rr_version_compare(reg->contradicted, rr_register_known(reg)) == 0;
+    return rr_version_is_set(reg->contradicted) && rr_version_compare(reg->contradicted, rr_register_known(reg)) == 0;
 }
 
-/* ---- section 5 ---- */
+/* ---- semantics, section 5 ---- */
 
-rr_first rr_register_take_cumulative(rr_register *reg, const rr_contract *contract, const rr_record *record)
+rr_effect rr_register_take_cumulative(rr_register *reg, const rr_contract *contract, const rr_record *record)
 {
     const rr_assertion *held = &reg->newest;
     int order = rr_version_is_set(held->version) ? rr_version_compare(record->version, held->version) : 1;
-    rr_first first;
+    rr_effect effect;
 
     if (order < 0) {
-        return stale(record->version);
+        return stale_effect(record->version);
     }
     if (order == 0) {
-        return same_content(held, record) ? say(RR_VERDICT_DUPLICATE, record->version)
-                                          : equivocation(reg, record->version);
+        return has_same_content(held, record) ? effect_of(RR_VERDICT_DUPLICATE, record->version)
+                                              : note_equivocation(reg, record->version);
     }
-    first = say(RR_VERDICT_APPLIED, record->version);
+    effect = effect_of(RR_VERDICT_APPLIED, record->version);
     if (rr_version_is_set(held->version)) {
         if (rr_values_fell(contract, held->values, record->values)) {
-            first.alerts |= RR_BIT(RR_ALERT_VALUE_FELL);
+            effect.alerts |= RR_BIT(RR_ALERT_VALUE_FELL);
         }
         if (held->status == RR_RESULT_STREAM_CLOSED && record->status == RR_RESULT_PROVISIONAL) {
-            first.alerts |= RR_BIT(RR_ALERT_REOPENED);
+            effect.alerts |= RR_BIT(RR_ALERT_REOPENED);
         }
     }
-    hold(reg, record);
-    first.grew = first.is_new = true;
-    return first;
+    hold_assertion(reg, record);
+    effect.grew = effect.is_new = true;
+    return effect;
 }
 
-/* ---- section 6 ---- */
+/* ---- semantics, section 6 ---- */
 
 /* A targeted withdrawal of this very version names these values, or none. */
-static bool validly_named(const rr_register *reg, rr_version version, rr_slice values)
+static bool is_validly_named(const rr_register *reg, rr_version version, rr_slice values)
 {
-    rr_wire named = rr_wire_over(reg->named);
+    rr_packed named = rr_packed_over(reg->named);
 
     for (unsigned k = 0; k < reg->named_count && rr_version_compare(reg->targeted, version) == 0; k++) {
-        rr_slice content = rr_wire_get_slice(&named);
+        rr_slice content = rr_packed_get_slice(&named);
 
         if (content.len == 1 || rr_slice_equal((rr_slice){content.data + 1, content.len - 1}, values)) {
             return true;
@@ -104,7 +103,7 @@ static bool validly_named(const rr_register *reg, rr_version version, rr_slice v
     return false;
 }
 
-static bool named_at_all(const rr_register *reg, rr_version version)
+static bool is_named(const rr_register *reg, rr_version version)
 {
     return rr_version_is_set(reg->targeted) && rr_version_compare(reg->targeted, version) == 0;
 }
@@ -114,54 +113,55 @@ bool rr_register_stands(const rr_register *reg)
     rr_version version = reg->newest.version;
 
     return rr_version_is_set(version) && rr_version_compare(reg->untargeted, version) <= 0 &&
-           rr_version_compare(reg->targeted, version) <= 0 && !validly_named(reg, version, reg->newest.values);
+           rr_version_compare(reg->targeted, version) <= 0 && !is_validly_named(reg, version, reg->newest.values);
 }
 
 bool rr_register_mismatches(const rr_register *reg)
 {
-    return rr_register_stands(reg) && named_at_all(reg, reg->newest.version);
+    return rr_register_stands(reg) && is_named(reg, reg->newest.version);
 }
 
-static rr_first take_assertion(rr_register *reg, const rr_record *record)
+static rr_effect take_assertion(rr_register *reg, const rr_record *record)
 {
     rr_version version = record->version;
     bool held = rr_version_is_set(reg->newest.version);
     int order = held ? rr_version_compare(version, reg->newest.version) : 1;
-    rr_first first;
+    rr_effect effect;
 
-    if (order == 0 && same_content(&reg->newest, record)) {
-        return say(RR_VERDICT_DUPLICATE, version);
+    if (order == 0 && has_same_content(&reg->newest, record)) {
+        return effect_of(RR_VERDICT_DUPLICATE, version);
     }
     if (order == 0 || (rr_version_is_set(reg->untargeted) && rr_version_compare(version, reg->untargeted) == 0)) {
-        return equivocation(reg, version);
+        return note_equivocation(reg, version);
     }
     if (order < 0) {
-        return stale(version);
+        return stale_effect(version);
     }
     if (rr_version_compare(version, reg->targeted) < 0) {
-        first = stale(version); /* held all the same: it is stale only because of a withdrawal */
-    } else if (rr_version_compare(version, reg->untargeted) < 0 || validly_named(reg, version, record->values)) {
-        first = say(RR_VERDICT_ABSORBED, version);
-    } else if (named_at_all(reg, version)) {
-        first = contradicts(RR_ALERT_RETRACTION_MISMATCH, version); /* and it stands */
-        first.is_new = true;
+        effect = stale_effect(version); /* held all the same: it is stale only because of a withdrawal */
+    } else if (rr_version_compare(version, reg->untargeted) < 0 || is_validly_named(reg, version, record->values)) {
+        effect = effect_of(RR_VERDICT_ABSORBED, version);
+    } else if (is_named(reg, version)) {
+        effect = contradiction(RR_ALERT_RETRACTION_MISMATCH, version); /* and it stands */
+        effect.is_new = true;
     } else {
-        first = say(RR_VERDICT_APPLIED, version);
-        first.is_new = true;
+        effect = effect_of(RR_VERDICT_APPLIED, version);
+        effect.is_new = true;
     }
-    hold(reg, record);
-    first.grew = true;
-    return first;
+    hold_assertion(reg, record);
+    effect.grew = true;
+    return effect;
 }
 
 /* True if this withdrawal of reg->targeted was received before. */
-static bool withdrawal_seen(const rr_register *reg, const rr_record *record)
+static bool is_withdrawal_known(const rr_register *reg, const rr_record *record)
 {
-    rr_wire named = rr_wire_over(reg->named);
+    rr_packed named = rr_packed_over(reg->named);
 
-    for (unsigned k = 0; k < reg->named_count && named_at_all(reg, record->retracts_version); k++) {
-        rr_slice content = rr_wire_get_slice(&named);
+    for (unsigned k = 0; k < reg->named_count && is_named(reg, record->retracts_version); k++) {
+        rr_slice content = rr_packed_get_slice(&named);
 
+        /* NOLINTNEXTLINE(clang-analyzer-core.NullDereference): each named content has at least its status. */
         if ((uint8_t)content.data[0] == record->status &&
             rr_slice_equal((rr_slice){content.data + 1, content.len - 1}, record->values)) {
             return true;
@@ -175,7 +175,7 @@ static bool add_withdrawal(rr_register *reg, const rr_record *record, bool valid
 {
     char *bytes, *at;
 
-    if (!named_at_all(reg, record->retracts_version)) {
+    if (!is_named(reg, record->retracts_version)) {
         reg->targeted = record->retracts_version;
         reg->named_count = 0;
         reg->named = (rr_slice){NULL, 0};
@@ -183,13 +183,13 @@ static bool add_withdrawal(rr_register *reg, const rr_record *record, bool valid
     if (reg->named_count >= (valid ? RR_REGISTER_NAMED_MAX : RR_LIMIT_NAMED_VALUES)) {
         return false;
     }
-    bytes = at = rr_arena_take(scratch, reg->named.len + RR_WIRE_VARINT_MAX + 1 + record->values.len);
+    bytes = at = rr_arena_take(scratch, reg->named.len + RR_PACKED_VARINT_MAX + 1 + record->values.len);
     if (reg->named.len != 0) {
         memcpy(at, reg->named.data, reg->named.len);
         at += reg->named.len;
     }
-    rr_wire_put_varint(&at, 1 + record->values.len);
-    rr_wire_put_byte(&at, (uint8_t)record->status);
+    rr_packed_put_varint(&at, 1 + record->values.len);
+    rr_packed_put_byte(&at, (uint8_t)record->status);
     if (record->values.len != 0) {
         memcpy(at, record->values.data, record->values.len);
         at += record->values.len;
@@ -200,56 +200,56 @@ static bool add_withdrawal(rr_register *reg, const rr_record *record, bool valid
 }
 
 /* Of the newest assertion. */
-static rr_first withdraw_newest(rr_register *reg, const rr_record *record, rr_arena *scratch)
+static rr_effect withdraw_newest(rr_register *reg, const rr_record *record, rr_arena *scratch)
 {
-    bool seen = withdrawal_seen(reg, record), stood = rr_register_stands(reg);
-    bool names_others = record->has_values && !rr_slice_equal(record->values, reg->newest.values);
-    rr_first first;
+    bool is_known = is_withdrawal_known(reg, record), did_stand = rr_register_stands(reg);
+    bool names_other_values = record->has_values && !rr_slice_equal(record->values, reg->newest.values);
+    rr_effect effect;
 
-    if (names_others) {
-        first = contradicts(RR_ALERT_RETRACTION_MISMATCH, record->retracts_version);
-        first.grew = !seen && add_withdrawal(reg, record, false, scratch);
-        return first;
+    if (names_other_values) {
+        effect = contradiction(RR_ALERT_RETRACTION_MISMATCH, record->retracts_version);
+        effect.grew = !is_known && add_withdrawal(reg, record, false, scratch);
+        return effect;
     }
-    if (seen) {
-        return say(RR_VERDICT_DUPLICATE, record->retracts_version);
+    if (is_known) {
+        return effect_of(RR_VERDICT_DUPLICATE, record->retracts_version);
     }
-    first = say(RR_VERDICT_APPLIED, record->retracts_version);
-    first.grew = add_withdrawal(reg, record, true, scratch);
-    first.is_new = stood;
-    return first;
+    effect = effect_of(RR_VERDICT_APPLIED, record->retracts_version);
+    effect.grew = add_withdrawal(reg, record, true, scratch);
+    effect.is_new = did_stand;
+    return effect;
 }
 
-static rr_first take_targeted(rr_register *reg, const rr_record *record, rr_arena *scratch)
+static rr_effect take_targeted(rr_register *reg, const rr_record *record, rr_arena *scratch)
 {
     rr_version version = record->retracts_version;
-    bool again;
-    rr_first first;
+    bool is_known;
+    rr_effect effect;
 
     if (rr_version_compare(version, rr_register_known(reg)) < 0) {
-        first = say(RR_VERDICT_ABSORBED, version);
-        first.grew = rr_version_compare(version, reg->targeted) >= 0 && !withdrawal_seen(reg, record) &&
-                     add_withdrawal(reg, record, !record->has_values, scratch);
-        return first;
+        effect = effect_of(RR_VERDICT_ABSORBED, version);
+        effect.grew = rr_version_compare(version, reg->targeted) >= 0 && !is_withdrawal_known(reg, record) &&
+                      add_withdrawal(reg, record, !record->has_values, scratch);
+        return effect;
     }
     if (rr_version_is_set(reg->newest.version) && rr_version_compare(version, reg->newest.version) == 0) {
         return withdraw_newest(reg, record, scratch);
     }
-    if (withdrawal_seen(reg, record)) {
-        return say(RR_VERDICT_DUPLICATE, version);
+    if (is_withdrawal_known(reg, record)) {
+        return effect_of(RR_VERDICT_DUPLICATE, version);
     }
-    again = named_at_all(reg, version);
+    is_known = is_named(reg, version);
     if (!add_withdrawal(reg, record, !record->has_values, scratch)) {
-        return contradicts(RR_ALERT_RETRACTION_MISMATCH, version);
+        return contradiction(RR_ALERT_RETRACTION_MISMATCH, version);
     }
-    first = say(RR_VERDICT_APPLIED, version);
-    first.grew = true;
-    first.is_new = !again;
-    return first;
+    effect = effect_of(RR_VERDICT_APPLIED, version);
+    effect.grew = true;
+    effect.is_new = !is_known;
+    return effect;
 }
 
 /* It names other values than those of the standing assertion just before it. */
-static bool names_other_than_predecessor(const rr_register *reg, const rr_record *record)
+static bool names_other_values_than_held(const rr_register *reg, const rr_record *record)
 {
     rr_version before = reg->newest.version;
 
@@ -257,33 +257,33 @@ static bool names_other_than_predecessor(const rr_register *reg, const rr_record
            before.number == record->version.number - 1 && !rr_slice_equal(reg->newest.values, record->values);
 }
 
-static rr_first take_untargeted(rr_register *reg, const rr_record *record)
+static rr_effect take_untargeted(rr_register *reg, const rr_record *record)
 {
     rr_version version = record->version;
-    rr_first first;
+    rr_effect effect;
 
     if (rr_version_is_set(reg->newest.version) && rr_version_compare(version, reg->newest.version) == 0) {
-        return equivocation(reg, version);
+        return note_equivocation(reg, version);
     }
     if (rr_version_compare(version, reg->untargeted) == 0) {
-        return say(RR_VERDICT_DUPLICATE, version);
+        return effect_of(RR_VERDICT_DUPLICATE, version);
     }
     if (rr_version_compare(version, rr_register_known(reg)) < 0) {
-        first = say(RR_VERDICT_ABSORBED, version);
-        first.grew = rr_version_compare(version, reg->untargeted) > 0;
+        effect = effect_of(RR_VERDICT_ABSORBED, version);
+        effect.grew = rr_version_compare(version, reg->untargeted) > 0;
         reg->untargeted = rr_version_max(reg->untargeted, version);
-        return first;
+        return effect;
     }
-    first = say(RR_VERDICT_APPLIED, version);
-    if (names_other_than_predecessor(reg, record)) {
-        first.alerts = RR_BIT(RR_ALERT_RETRACTION_MISMATCH);
+    effect = effect_of(RR_VERDICT_APPLIED, version);
+    if (names_other_values_than_held(reg, record)) {
+        effect.alerts = RR_BIT(RR_ALERT_RETRACTION_MISMATCH);
     }
     reg->untargeted = version;
-    first.grew = first.is_new = true;
-    return first;
+    effect.grew = effect.is_new = true;
+    return effect;
 }
 
-rr_first rr_register_take_retraction(rr_register *reg, const rr_record *record, rr_arena *scratch)
+rr_effect rr_register_take_retraction(rr_register *reg, const rr_record *record, rr_arena *scratch)
 {
     if (record->op == RR_OP_ASSERT) {
         return take_assertion(reg, record);

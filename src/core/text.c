@@ -34,7 +34,7 @@ void rr_text_put(rr_text *text, const char *more)
     }
 }
 
-/* What came from outside ends up in headers and on terminals, which its bytes must not steer. */
+/* Text of a record ends up in message headers and on terminals: so control characters become question marks. */
 void rr_text_slice(rr_text *text, rr_slice more)
 {
     size_t at = 0;

@@ -1,4 +1,4 @@
-/* rr_text: a sentence for a person, written into fixed memory; cut where it is full. */
+/* rr_text: a sentence for a person in fixed memory. What does not fit is cut off. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #ifndef RR_TEXT_H
 #define RR_TEXT_H

@@ -31,7 +31,7 @@ size_t rr_values_need(const rr_contract *contract)
     return need;
 }
 
-/* Zigzag keeps small negative numbers short. Nearly all numbers fit in 64 bits, where it is quick. */
+/* Zigzag keeps small negative numbers short. For numbers beyond 64 bits, which are rare. */
 static void put_wide(char **at, rr_i128 number)
 {
     rr_u128 zigzag = ((rr_u128)number << 1) ^ (rr_u128)(number >> 127);
@@ -166,7 +166,7 @@ static char *begin(const rr_contract *contract, rr_arena *arena)
     return from;
 }
 
-/* Gives back what was taken for the worst case. */
+/* Returns the unused rest of the worst case to the arena. */
 static rr_slice finish(rr_arena *arena, char *from, char *at)
 {
     size_t len = (size_t)(at - from);
@@ -326,15 +326,14 @@ static bool read_int(const rr_measure *measure, char **at)
 {
     int64_t number = measure->integer;
 
-    if (measure->kind == RR_NUMBER_TEXT ? !rr_number_i64(measure->text, &number)
-                                        : measure->kind != RR_NUMBER_INT64) {
+    if (measure->kind == RR_NUMBER_TEXT ? !rr_number_i64(measure->text, &number) : measure->kind != RR_NUMBER_INT64) {
         return false;
     }
     put_int(at, number);
     return true;
 }
 
-/* A double is no exact decimal: who sends one meant something else. */
+/* A double has no exact decimal value, so it is refused as a decimal. */
 static bool read_decimal(const rr_measure *measure, char **at)
 {
     size_t len = 0;

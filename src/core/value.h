@@ -20,7 +20,7 @@ size_t rr_values_need(const rr_contract *contract);
 /* All zero, as the start of a sum. */
 rr_slice rr_values_zero(const rr_contract *contract, rr_arena *arena);
 
-/* a + b, or a - b. Never for doubles (a delta of doubles is no contract). */
+/* a + b, or a - b. Never for doubles: no contract has deltas of doubles (asserted). */
 rr_slice rr_values_add(const rr_contract *contract, rr_slice a, rr_slice b, rr_arena *arena);
 rr_slice rr_values_subtract(const rr_contract *contract, rr_slice a, rr_slice b, rr_arena *arena);
 
@@ -36,7 +36,8 @@ size_t rr_values_print(const rr_contract *contract, size_t measure, rr_slice *va
 /* True if the bytes are well-formed values of this contract (for what a store hands back). */
 bool rr_values_check(const rr_contract *contract, rr_slice values);
 
-/* One number as it came, put behind *at in canonical bytes (at most RR_NUMBER_TEXT_MAX). False: measure_type. */
+/* Writes one number of a record at *at in canonical bytes (at most RR_NUMBER_TEXT_MAX) and advances *at. False: it
+ * is not of this type (REFUSED measure_type). */
 bool rr_value_read(rr_measure_type type, const rr_measure *measure, char **at);
 
 #endif

@@ -5,7 +5,7 @@
 #include "delta.h"
 #include "register.h"
 
-/* ---- section 8 ---- */
+/* ---- semantics, section 8 ---- */
 
 static bool has_correction(const rr_cell *cell)
 {
@@ -83,8 +83,8 @@ bool rr_cell_covers(const rr_contract *contract, const rr_cell *cell, rr_version
 {
     rr_lanes lanes = rr_cell_lanes(contract, cell);
 
-    return has_correction(cell) && lanes.shown == RR_LANE_CORRECTION && !lanes.diverged &&
-           rr_version_is_set(version) && rr_version_compare(version, covered_up_to(cell)) <= 0;
+    return has_correction(cell) && lanes.shown == RR_LANE_CORRECTION && !lanes.diverged && rr_version_is_set(version) &&
+           rr_version_compare(version, covered_up_to(cell)) <= 0;
 }
 
 /* ---- what a cell alone shows ---- */
@@ -93,12 +93,15 @@ static void show_assertion(rr_view *view, const rr_assertion *assertion, rr_orig
 {
     view->state = RR_STATE_withdrawn;
     if (rr_version_is_set(assertion->version)) {
-        *view = (rr_view){.state = RR_STATE_present, .values = assertion->values, .version = assertion->version,
-                          .origin = origin, .status = assertion->status};
+        *view = (rr_view){.state = RR_STATE_present,
+                          .values = assertion->values,
+                          .version = assertion->version,
+                          .origin = origin,
+                          .status = assertion->status};
     }
 }
 
-/* Section 7; and the correction with the deltas beyond its base. */
+/* Semantics, section 7; and the correction with the deltas beyond its base. */
 static void show_delta(const rr_unit *unit, const rr_cell *cell, rr_arena *scratch, rr_view *view)
 {
     const rr_fold *fold = &cell->fold;
@@ -112,9 +115,8 @@ static void show_delta(const rr_unit *unit, const rr_cell *cell, rr_arena *scrat
     if (view->state == RR_STATE_withdrawn) {
         return;
     }
-    view->values = has_correction(cell)
-                       ? rr_values_add(unit->contract, cell->correction.values, fold->sum, scratch)
-                       : fold->sum;
+    view->values =
+        has_correction(cell) ? rr_values_add(unit->contract, cell->correction.values, fold->sum, scratch) : fold->sum;
     view->status = fold->closed != 0 ? RR_RESULT_STREAM_CLOSED : RR_RESULT_PROVISIONAL;
 }
 
@@ -144,8 +146,7 @@ static bool equivocates(const rr_contract *contract, const rr_cell *cell)
         return rr_register_equivocates(&cell->reg) && !rr_cell_covers(contract, cell, cell->reg.contradicted);
     case RR_MODE_RETRACTION:
         return cell->fold.equivocations != 0 && !rr_cell_covers(contract, cell, cell->fold.equivocation_max);
-    default:
-        return summed_contradictions(contract, cell) != 0;
+    default: return summed_contradictions(contract, cell) != 0;
     }
 }
 
@@ -167,7 +168,7 @@ static rr_conflict_set conflicts_alone(const rr_contract *contract, const rr_cel
     return open;
 }
 
-/* ---- section 9 ---- */
+/* ---- semantics, section 9 ---- */
 
 bool rr_cell_present(const rr_contract *contract, const rr_cell *cell)
 {

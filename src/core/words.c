@@ -47,26 +47,92 @@ static int find(const word_row *rows, int from, int count, rr_slice word)
     return -1;
 }
 
-const char *rr_verdict_word(rr_verdict verdict) { return verdicts[verdict].word; }
-const char *rr_verdict_text(rr_verdict verdict) { return verdicts[verdict].text; }
-rr_settle rr_verdict_settle(rr_verdict verdict) { return (rr_settle)verdicts[verdict].other; }
-const char *rr_reason_word(rr_reason reason) { return reasons[reason].word; }
-const char *rr_reason_text(rr_reason reason) { return reasons[reason].text; }
-const char *rr_alert_word(rr_alert alert) { return alerts[alert].word; }
-const char *rr_alert_text(rr_alert alert) { return alerts[alert].text; }
-const char *rr_conflict_word(rr_conflict conflict) { return conflicts[conflict].word; }
-rr_alert rr_conflict_alert(rr_conflict conflict) { return (rr_alert)conflicts[conflict].other; }
-const char *rr_mode_word(rr_mode mode) { return modes[mode].word; }
-const char *rr_op_word(rr_op op) { return ops[op].word; }
-const char *rr_origin_word(rr_origin origin) { return origins[origin].word; }
-const char *rr_result_word(rr_result_status status) { return statuses[status].word; }
-const char *rr_cause_word(rr_cause cause) { return causes[cause].word; }
-const char *rr_state_word(rr_state state) { return states[state].word; }
+const char *rr_verdict_word(rr_verdict verdict)
+{
+    return verdicts[verdict].word;
+}
+const char *rr_verdict_text(rr_verdict verdict)
+{
+    return verdicts[verdict].text;
+}
+rr_settle rr_verdict_settle(rr_verdict verdict)
+{
+    return (rr_settle)verdicts[verdict].other;
+}
+const char *rr_reason_word(rr_reason reason)
+{
+    return reasons[reason].word;
+}
+const char *rr_reason_text(rr_reason reason)
+{
+    return reasons[reason].text;
+}
+const char *rr_alert_word(rr_alert alert)
+{
+    return alerts[alert].word;
+}
+const char *rr_alert_text(rr_alert alert)
+{
+    return alerts[alert].text;
+}
+const char *rr_conflict_word(rr_conflict conflict)
+{
+    return conflicts[conflict].word;
+}
+rr_alert rr_conflict_alert(rr_conflict conflict)
+{
+    return (rr_alert)conflicts[conflict].other;
+}
+const char *rr_mode_word(rr_mode mode)
+{
+    return modes[mode].word;
+}
+const char *rr_op_word(rr_op op)
+{
+    return ops[op].word;
+}
+const char *rr_origin_word(rr_origin origin)
+{
+    return origins[origin].word;
+}
+const char *rr_result_word(rr_result_status status)
+{
+    return statuses[status].word;
+}
+const char *rr_cause_word(rr_cause cause)
+{
+    return causes[cause].word;
+}
+const char *rr_state_word(rr_state state)
+{
+    return states[state].word;
+}
 
-int rr_mode_parse(rr_slice word) { return find(modes, 1, RR_MODE_COUNT, word); }
-int rr_op_parse(rr_slice word) { return find(ops, 0, RR_OP_COUNT, word); }
-int rr_origin_parse(rr_slice word) { return find(origins, 0, RR_ORIGIN_COUNT, word); }
-int rr_result_parse(rr_slice word) { return find(statuses, 0, RR_RESULT_COUNT, word); }
-int rr_cause_parse(rr_slice word) { return find(causes, 1, RR_CAUSE_COUNT, word); }
-int rr_reason_parse(rr_slice word) { return find(reasons, 1, RR_REASON_COUNT, word); }
-int rr_alert_parse(rr_slice word) { return find(alerts, 0, RR_ALERT_COUNT, word); }
+int rr_mode_parse(rr_slice word)
+{
+    return find(modes, 1, RR_MODE_COUNT, word);
+}
+int rr_op_parse(rr_slice word)
+{
+    return find(ops, 0, RR_OP_COUNT, word);
+}
+int rr_origin_parse(rr_slice word)
+{
+    return find(origins, 0, RR_ORIGIN_COUNT, word);
+}
+int rr_result_parse(rr_slice word)
+{
+    return find(statuses, 0, RR_RESULT_COUNT, word);
+}
+int rr_cause_parse(rr_slice word)
+{
+    return find(causes, 1, RR_CAUSE_COUNT, word);
+}
+int rr_reason_parse(rr_slice word)
+{
+    return find(reasons, 1, RR_REASON_COUNT, word);
+}
+int rr_alert_parse(rr_slice word)
+{
+    return find(alerts, 0, RR_ALERT_COUNT, word);
+}

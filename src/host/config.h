@@ -1,4 +1,4 @@
-/* rr_config: everything `reconciler run` is told, from one strict YAML file. */
+/* rr_config: the configuration of `reconciler run`, from one strict YAML file; config_read.c reads it. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #ifndef RR_CONFIG_H
 #define RR_CONFIG_H
@@ -22,42 +22,49 @@ typedef struct rr_route {
 } rr_route;
 
 typedef struct rr_source_config {
-    const char *name; /* of its checkpoint; unique */
+    const char *name; /* unique; names its checkpoint */
     rr_source_options options;
     const rr_route *routes; /* at least one */
     size_t route_count;
-    const char *dead_letters; /* subject prefix */
-    bool allow_loss;          /* run although something that is not stored safely could be lost */
-    rr_place place;
+    const char *dead_letters; /* the first tokens of their subjects */
+    bool allow_loss;          /* `run` starts although the servers' settings can lose records */
+    rr_place place, url_place;
 } rr_source_config;
 
 typedef struct rr_channel_config {
     const char *kind; /* "log", "nats": the scheme of rr_channel_ops */
     rr_channel_options options;
+    rr_place place;
 } rr_channel_config;
+
+typedef struct rr_plugin_config {
+    const char *path; /* of a shared object */
+    rr_place place;
+} rr_plugin_config;
 
 /* All it points to lives until rr_config_fini. */
 typedef struct rr_config {
     const char *store_url; /* redis://..., unix://..., memory: (also where the file says `memory`) */
     rr_store_options store;
+    rr_place store_place;
     const char *prefix;
     const rr_source_config *sources; /* at least one */
     size_t source_count;
     rr_contract_list contracts;
     const rr_channel_config *channels;
     size_t channel_count;
-    const char *const *plugins; /* paths of shared objects */
+    const rr_plugin_config *plugins;
     size_t plugin_count;
     int drain_timeout_ms;
     rr_log_level log_level;
     rr_arena arena;
 } rr_config;
 
-/* Reads and checks; touches no network. CONFIG: there are errors, all in the problems (warnings may be there after
+/* Reads and checks; touches no network and loads no plugin: where the file names plugins, a scheme that the program
+ * itself does not have is taken, and the caller asks the plugins for it (cli/plugins.h). CONFIG: there are errors, all in the problems (warnings may be there after
  * OK, too); IO: the file itself cannot be read; MEMORY. Initialises the config: fini it after any answer. */
 rr_status rr_config_load(const char *path, rr_config *config, rr_problems *problems);
-rr_status rr_config_parse(const char *path_for_messages, rr_slice text, rr_config *config,
-                          rr_problems *problems);
+rr_status rr_config_parse(const char *path_for_messages, rr_slice text, rr_config *config, rr_problems *problems);
 
 void rr_config_fini(rr_config *config);
 

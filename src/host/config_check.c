@@ -1,4 +1,4 @@
-/* Checks over several keys, and of names that NATS and Redis give a meaning to. */
+/* Checks over several keys, and of names in which NATS or Redis give characters a meaning. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "config_check.h"
 
@@ -8,15 +8,14 @@ enum { NAME_MAX_BYTES = 128 };
 
 void rr_check_auth(const rr_reading *reading, const rr_yaml_node *node, const rr_auth *auth)
 {
-    int ways = (auth->user != NULL || auth->password != NULL) + (auth->token != NULL) +
-               (auth->credentials != NULL) + (auth->nkey != NULL);
+    int ways = (auth->user != NULL || auth->password != NULL) + (auth->token != NULL) + (auth->credentials != NULL) +
+               (auth->nkey != NULL);
 
     if (ways > 1) {
         rr_problems_error(reading->problems, rr_yaml_place(reading, node),
                           "only one of 'user' with 'password', 'token', 'credentials' and 'nkey'");
     } else if ((auth->user == NULL) != (auth->password == NULL)) {
-        rr_problems_error(reading->problems, rr_yaml_place(reading, node),
-                          "'user' and 'password' come together");
+        rr_problems_error(reading->problems, rr_yaml_place(reading, node), "'user' and 'password' come together");
     }
 }
 
@@ -26,21 +25,25 @@ static bool begins(rr_slice text, const char *with)
 }
 
 /* The URL itself is not shown: it may hold a password. */
-void rr_check_nats_url(const rr_reading *reading, const rr_yaml_node *node, const char *url)
+static void check_nats_url(const rr_reading *reading, rr_place place, const char *url)
 {
-    if (node == NULL || url == NULL) {
-        return;
-    }
     for (const char *at = url; at != NULL;) {
         const char *comma = strchr(at, ',');
         rr_slice one = {at, comma == NULL ? strlen(at) : (size_t)(comma - at)};
 
         if (!begins(one, "nats://") && !begins(one, "tls://")) {
-            rr_problems_error(reading->problems, rr_yaml_place(reading, node),
+            rr_problems_error(reading->problems, place,
                               "'url': each part must begin with nats:// or tls://, then HOST:PORT");
             return;
         }
         at = comma == NULL ? NULL : comma + 1;
+    }
+}
+
+void rr_check_nats_url(const rr_reading *reading, const rr_yaml_node *node, const char *url)
+{
+    if (node != NULL && url != NULL) {
+        check_nats_url(reading, rr_yaml_place(reading, node), url);
     }
 }
 
@@ -62,7 +65,7 @@ void rr_check_durable(const rr_reading *reading, const rr_yaml_node *node, const
     }
 }
 
-/* NULL: a subject that NATS takes; else what is wrong. */
+/* What is wrong with a subject; NULL: NATS takes it. */
 static const char *subject_trouble(const char *subject, bool may_be_pattern)
 {
     for (const char *at = subject;; at += strcspn(at, ".") + 1) {
@@ -94,8 +97,8 @@ static const char *subject_trouble(const char *subject, bool may_be_pattern)
     }
 }
 
-void rr_check_subject(const rr_reading *reading, const rr_yaml_node *node, const char *key,
-                      const char *subject, bool may_be_pattern)
+void rr_check_subject(const rr_reading *reading, const rr_yaml_node *node, const char *key, const char *subject,
+                      bool may_be_pattern)
 {
     const char *trouble = node == NULL || subject == NULL ? NULL : subject_trouble(subject, may_be_pattern);
 
@@ -114,7 +117,7 @@ bool rr_subject_matches(const char *pattern, rr_slice subject)
 
         len = dot == NULL ? (size_t)(end - at) : (size_t)(dot - at);
         if (len == 0) {
-            return false; /* an empty token is no subject */
+            return false; /* A subject has no empty token. */
         }
         if (wanted == 1 && *pattern == '>' && pattern[1] == '\0') {
             return true;
@@ -130,12 +133,15 @@ bool rr_subject_matches(const char *pattern, rr_slice subject)
     }
 }
 
-/* In YAML, `store: memory:` needs quotes, which is easily forgotten: the colon may be left out. */
+/* In YAML, `store: memory:` needs quotes, which people forget. So `memory` alone is taken too. */
 static void check_store(const rr_reading *reading, const rr_yaml_node *root, rr_config *config)
 {
     const rr_yaml_node *store = rr_yaml_get(root, "store"), *url = rr_yaml_get(store, "url");
     rr_slice text = rr_slice_of(config->store_url);
 
+    if (store != NULL) {
+        config->store_place = rr_yaml_place(reading, url == NULL ? store : url);
+    }
     if (rr_slice_equal(text, RR_SLICE("memory"))) {
         config->store_url = "memory:";
         return;
@@ -144,12 +150,48 @@ static void check_store(const rr_reading *reading, const rr_yaml_node *root, rr_
         rr_slice_equal(text, RR_SLICE("memory:")) || config->plugin_count != 0) {
         return;
     }
-    rr_problems_error(reading->problems, rr_yaml_place(reading, url == NULL ? store : url),
+    rr_problems_error(reading->problems, config->store_place,
                       "'store' must begin with redis:// or unix://, or be memory%s",
                       begins(text, "rediss://") ? "; TLS to Redis needs a tunnel, like stunnel" : "");
 }
 
-/* Braces would choose the slot of a cluster, and a percent sign is our own escape. */
+/* A plugin may bring sources of other schemes, which rr_plugins_check looks for. */
+static void check_source_url(const rr_reading *reading, const rr_config *config, const rr_source_config *source)
+{
+    rr_slice url = rr_slice_of(source->options.url);
+
+    if (source->options.url != NULL && (config->plugin_count == 0 || begins(url, "nats://") || begins(url, "tls://"))) {
+        check_nats_url(reading, source->url_place, source->options.url);
+    }
+}
+
+/* A plugin may bring other kinds of alert channels. */
+static void check_channel(const rr_reading *reading, const rr_config *config, const rr_channel_config *channel)
+{
+    char hint[RR_HINT_MAX];
+    rr_nearest nearest;
+
+    if (config->plugin_count != 0 || strcmp(channel->kind, "log") == 0 || strcmp(channel->kind, "nats") == 0) {
+        return;
+    }
+    rr_nearest_init(&nearest, rr_slice_of(channel->kind));
+    rr_nearest_try(&nearest, RR_SLICE("log"));
+    rr_nearest_try(&nearest, RR_SLICE("nats"));
+    rr_problems_error(reading->problems, channel->place, "unknown alert channel '%.80s': log, or {nats: {url: ...}}%s",
+                      channel->kind, rr_nearest_hint(&nearest, "", hint));
+}
+
+static void check_schemes(const rr_reading *reading, const rr_config *config)
+{
+    for (size_t i = 0; i < config->source_count; i++) {
+        check_source_url(reading, config, &config->sources[i]);
+    }
+    for (size_t i = 0; i < config->channel_count; i++) {
+        check_channel(reading, config, &config->channels[i]);
+    }
+}
+
+/* Braces would choose the hash slot of a Redis cluster, and keys use the percent sign for escapes. */
 static void check_prefix(const rr_reading *reading, const rr_yaml_node *root, const char *prefix)
 {
     const rr_yaml_node *node = rr_yaml_get(root, "prefix");
@@ -171,7 +213,7 @@ static void bind_route(const rr_reading *reading, const rr_contract_list *contra
     }
     route->under = rr_contracts_find(contracts, rr_slice_of(route->contract));
     if (route->under != NULL || contracts->count == 0) {
-        return; /* without contracts there is an error already */
+        return; /* That there are no contracts is an error already. */
     }
     rr_nearest_init(&nearest, rr_slice_of(route->contract));
     for (size_t i = 0; i < contracts->count; i++) {
@@ -220,33 +262,29 @@ static void check_routes(const rr_reading *reading, const rr_contract_list *cont
     }
 }
 
-static bool same(const char *a, const char *b)
+static bool is_equal(const char *a, const char *b)
 {
     return a != NULL && b != NULL && strcmp(a, b) == 0;
 }
 
-static void check_two_sources(const rr_reading *reading, const rr_source_config *first,
-                              const rr_source_config *second)
+static void check_two_sources(const rr_reading *reading, const rr_source_config *first, const rr_source_config *second)
 {
-    if (same(first->name, second->name)) {
-        rr_problems_error(reading->problems, second->place,
-                          "source '%.80s' a second time; the first is in line %d", second->name,
-                          first->place.line);
+    if (is_equal(first->name, second->name)) {
+        rr_problems_error(reading->problems, second->place, "source '%.80s' a second time; the first is in line %d",
+                          second->name, first->place.line);
     }
-    if (!same(first->options.stream, second->options.stream) ||
-        !same(first->options.consumer, second->options.consumer)) {
+    if (!is_equal(first->options.stream, second->options.stream) ||
+        !is_equal(first->options.consumer, second->options.consumer)) {
         return;
     }
-    if (same(first->options.url, second->options.url)) {
-        rr_problems_error(
-            reading->problems, second->place,
-            "the same stream and consumer as in line %d: two readers would take each other's records",
-            first->place.line);
+    if (is_equal(first->options.url, second->options.url)) {
+        rr_problems_error(reading->problems, second->place,
+                          "the same stream and consumer as in line %d: two readers would take each other's records",
+                          first->place.line);
     } else {
-        rr_problems_warn(
-            reading->problems, second->place,
-            "the same stream and consumer as in line %d: right only if the urls are of different systems",
-            first->place.line);
+        rr_problems_warn(reading->problems, second->place,
+                         "the same stream and consumer as in line %d: right only if the urls are of different systems",
+                         first->place.line);
     }
 }
 
@@ -274,10 +312,11 @@ void rr_config_check(const rr_reading *reading, const rr_yaml_node *root, rr_con
             check_two_sources(reading, &config->sources[j], &config->sources[i]);
         }
     }
+    check_schemes(reading, config);
     for (size_t i = 0; i < config->contracts.count; i++) {
         if (config->contracts.items[i].name.len != 0 && !is_fed(config, &config->contracts.items[i])) {
-            rr_problems_warn(reading->problems, config->contracts.places[i],
-                             "no source feeds contract '%.*s'", RR_SHOW(config->contracts.items[i].name));
+            rr_problems_warn(reading->problems, config->contracts.places[i], "no source feeds contract '%.*s'",
+                             RR_SHOW(config->contracts.items[i].name));
         }
     }
 }

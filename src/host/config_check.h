@@ -16,10 +16,10 @@ void rr_check_auth(const rr_reading *reading, const rr_yaml_node *node, const rr
 /* These do nothing where node or text is NULL (the key is missing, and that was reported). */
 void rr_check_nats_url(const rr_reading *reading, const rr_yaml_node *node, const char *url);
 void rr_check_durable(const rr_reading *reading, const rr_yaml_node *node, const char *key, const char *name);
-void rr_check_subject(const rr_reading *reading, const rr_yaml_node *node, const char *key,
-                      const char *subject, bool may_be_pattern);
+void rr_check_subject(const rr_reading *reading, const rr_yaml_node *node, const char *key, const char *subject,
+                      bool may_be_pattern);
 
-/* The whole: names that refer to each other, sources that meet. Binds routes to their contracts. */
+/* The whole: schemes, names that refer to each other, sources that meet. Binds routes to their contracts. */
 void rr_config_check(const rr_reading *reading, const rr_yaml_node *root, rr_config *config);
 
 #endif

@@ -1,4 +1,4 @@
-/* Contracts from YAML and back. Tables read the keys; what they cannot say is checked behind them. */
+/* Reads contracts from YAML, and prints them. Tables read the keys; checks over several keys follow. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "contract_yaml.h"
 
@@ -19,8 +19,8 @@ static const char *const during_words[] = {"incumbent", "live", "correction", NU
 static const char *const integers_words[] = {"number", "string", NULL};
 
 _Static_assert(RR_MODE_CUMULATIVE == 1 && RR_MODE_DELTA == 2 && RR_MODE_RETRACTION == 3, "mode_words");
-_Static_assert(RR_WINDOW_ANY == 0 && RR_WINDOW_TUMBLING == 1 && RR_WINDOW_SLIDING == 2 &&
-                   RR_WINDOW_SESSION == 3 && RR_WINDOW_GLOBAL == 4,
+_Static_assert(RR_WINDOW_ANY == 0 && RR_WINDOW_TUMBLING == 1 && RR_WINDOW_SLIDING == 2 && RR_WINDOW_SESSION == 3 &&
+                   RR_WINDOW_GLOBAL == 4,
                "kind_words");
 _Static_assert(RR_MEASURE_INT64 == 0 && RR_MEASURE_DECIMAL == 1 && RR_MEASURE_DOUBLE == 2, "type_words");
 _Static_assert(RR_CORRECTIONS_NONE == 0 && RR_CORRECTIONS_CONDITIONAL == 1 && RR_CORRECTIONS_COORDINATED == 2,
@@ -28,7 +28,7 @@ _Static_assert(RR_CORRECTIONS_NONE == 0 && RR_CORRECTIONS_CONDITIONAL == 1 && RR
 _Static_assert(RR_DURING_INCUMBENT == 0 && RR_DURING_LIVE == 1 && RR_DURING_CORRECTION == 2, "during_words");
 _Static_assert(sizeof(rr_mode) == sizeof(int) && sizeof(rr_window_kind) == sizeof(int), "enums are ints");
 
-/* What is read before it is known to make sense. */
+/* A contract as it was read, before the checks over several keys. */
 typedef struct window_form {
     rr_window_kind kind;
     int64_t size_us, slide_us, offset_us, gap_us, max_us;
@@ -44,24 +44,24 @@ typedef struct measure_form {
 typedef struct contract_form {
     rr_contract contract;
     int integers;
-    const rr_yaml_node *measures, *metric_versions; /* looked at when the mode is known */
+    const rr_yaml_node *measures, *metric_versions; /* read after the mode */
 } contract_form;
 
-#define MOST_US INT64_MAX / 4 /* so that sums of two stay far from the end */
+#define MOST_US INT64_MAX / 4 /* The sum of two does not overflow. */
 
 static const rr_option window_options[] = {
     {"kind", RR_OPTION_WORD, offsetof(window_form, kind), .required = true, .words = kind_words,
-     .help = "what windows there are; any: not checked"},
+     .help = "the windows of the records; any: they are not checked"},
     {"size", RR_OPTION_DURATION, offsetof(window_form, size_us), .least = 1, .most = MOST_US,
      .help = "tumbling, sliding: the length of a window"},
     {"slide", RR_OPTION_DURATION, offsetof(window_form, slide_us), .least = 1, .most = MOST_US,
-     .help = "sliding: from one start to the next"},
-    {"offset", RR_OPTION_DURATION, offsetof(window_form, offset_us), "0s", .least = -(MOST_US),
-     .most = MOST_US, .help = "tumbling, sliding: where the grid starts, from the epoch in UTC"},
+     .help = "sliding: the time from one start to the next"},
+    {"offset", RR_OPTION_DURATION, offsetof(window_form, offset_us), "0s", .least = -(MOST_US), .most = MOST_US,
+     .help = "tumbling, sliding: where the grid starts, from the epoch in UTC"},
     {"gap", RR_OPTION_DURATION, offsetof(window_form, gap_us), .least = 1, .most = MOST_US,
-     .help = "session: the silence that ends it"},
+     .help = "session: the time without events that ends it"},
     {"max", RR_OPTION_DURATION, offsetof(window_form, max_us), "1d", .least = 1, .most = MOST_US,
-     .help = "session: the longest that is plausible"},
+     .help = "session: the longest that is accepted"},
     {"ends", RR_OPTION_WORD, offsetof(window_form, ends), "last_plus_gap", .words = ends_words,
      .help = "session: its end is the last event, plus the gap or not"},
     RR_OPTIONS_END,
@@ -78,7 +78,7 @@ static const rr_option measure_options[] = {
 static void read_window(const rr_reading *reading, const rr_yaml_node *node, void *target);
 static void read_retention(const rr_reading *reading, const rr_yaml_node *node, void *target);
 
-static void remember(const rr_reading *reading, const rr_yaml_node *node, void *target)
+static void keep_node(const rr_reading *reading, const rr_yaml_node *node, void *target)
 {
     (void)reading;
     *(const rr_yaml_node **)target = node;
@@ -87,30 +87,27 @@ static void remember(const rr_reading *reading, const rr_yaml_node *node, void *
 #define AT(member) offsetof(contract_form, member)
 
 const rr_option rr_contract_options[] = {
-    {"name", RR_OPTION_SLICE, AT(contract.name), .required = true,
-     .help = "what it is called in keys and alerts"},
-    {"mode", RR_OPTION_WORD, AT(contract.mode), .required = true, .least = RR_MODE_CUMULATIVE,
-     .words = mode_words,
-     .help = "what one record is: the whole result, a part of it, or one that may be withdrawn"},
+    {"name", RR_OPTION_SLICE, AT(contract.name), .required = true, .help = "its name in keys and alerts"},
+    {"mode", RR_OPTION_WORD, AT(contract.mode), .required = true, .least = RR_MODE_CUMULATIVE, .words = mode_words,
+     .help = "what a record is: the whole result, a part of it, or a result that may be withdrawn"},
     {"window", RR_OPTION_READ, AT(contract), .read_value = read_window, .form = "", .inner = window_options,
      .help = "the windows that records may have (default {kind: any})"},
-    {"measures", RR_OPTION_READ, AT(measures), .read_value = remember, .form = "{NAME: ...}",
-     .inner = measure_options, .help = "the values of a record (default {value: {type: int64}})"},
-    {"metric_versions", RR_OPTION_READ, AT(metric_versions), .read_value = remember, .form = "[TEXT, ...]",
-     .help = "the versions of the metric's definition that may come (default any)"},
+    {"measures", RR_OPTION_READ, AT(measures), .read_value = keep_node, .form = "{NAME: ...}", .inner = measure_options,
+     .help = "the values of a record (default {value: {type: int64}})"},
+    {"metric_versions", RR_OPTION_READ, AT(metric_versions), .read_value = keep_node, .form = "[TEXT, ...]",
+     .help = "the versions of the metric's definition that are accepted (default any)"},
     {"corrections", RR_OPTION_WORD, AT(contract.corrections), "none", .words = corrections_words,
      .help = "how offline corrections are ordered against live results"},
     {"during_conflict", RR_OPTION_WORD, AT(contract.during_conflict), "incumbent", .words = during_words,
      .help = "what readers see while a correction and live results disagree"},
-    {"retention", RR_OPTION_READ, AT(contract.retention_us), .read_value = read_retention,
-     .form = "DURATION|forever",
-     .help = "how long after its window's end a record may come (default forever)"},
+    {"retention", RR_OPTION_READ, AT(contract.retention_us), .read_value = read_retention, .form = "DURATION|forever",
+     .help = "how long after the end of its window a record is accepted (default forever)"},
     {"grace", RR_OPTION_DURATION, AT(contract.grace_us), "1d", .most = MOST_US,
      .help = "how long cells are kept beyond retention: the longest outage to survive"},
     {"future_tolerance", RR_OPTION_DURATION, AT(contract.future_tolerance_us), "1d", .most = MOST_US,
      .help = "how far ahead of its arrival a window may end"},
     {"max_epoch", RR_OPTION_U64, AT(contract.max_epoch), "4294967295",
-     .help = "a version's epoch above it is taken for a mistake"},
+     .help = "a record is refused if the epoch of its version is greater"},
     {"integers", RR_OPTION_WORD, AT(integers), "number", .words = integers_words,
      .help = "how readers in Redis see integers; string: for readers that lose digits beyond 2^53"},
     RR_OPTIONS_END,
@@ -134,7 +131,7 @@ static bool belongs(rr_window_kind kind, rr_slice key)
     for (size_t i = 0; i < 4 && window_keys[kind][i] != NULL; i++) {
         here = here || rr_slice_equal(key, rr_slice_of(window_keys[kind][i]));
     }
-    return here || !known; /* an unknown one is reported as such */
+    return here || !known; /* An unknown key is reported elsewhere. */
 }
 
 static void check_window_keys(const rr_reading *reading, const rr_yaml_node *node, const window_form *form)
@@ -156,8 +153,8 @@ static void check_window_keys(const rr_reading *reading, const rr_yaml_node *nod
     }
     for (size_t i = 0; i < sizeof needed / sizeof *needed; i++) {
         if (needed[i].kind == form->kind && rr_yaml_get(node, needed[i].key) == NULL) {
-            rr_problems_error(reading->problems, rr_yaml_place(reading, node),
-                              "a window of kind %s needs '%s'", kind_words[form->kind], needed[i].key);
+            rr_problems_error(reading->problems, rr_yaml_place(reading, node), "a window of kind %s needs '%s'",
+                              kind_words[form->kind], needed[i].key);
         }
     }
 }
@@ -166,8 +163,7 @@ static void check_window_sizes(const rr_reading *reading, const rr_yaml_node *no
 {
     const rr_yaml_node *slide = rr_yaml_get(node, "slide"), *max = rr_yaml_get(node, "max");
 
-    if (form->kind == RR_WINDOW_SLIDING && slide != NULL && form->size_us > 0 &&
-        form->slide_us > form->size_us) {
+    if (form->kind == RR_WINDOW_SLIDING && slide != NULL && form->size_us > 0 && form->slide_us > form->size_us) {
         rr_problems_error(reading->problems, rr_yaml_place(reading, slide),
                           "'slide' is longer than 'size': events between two windows would be in none");
     }
@@ -218,17 +214,15 @@ static void read_retention(const rr_reading *reading, const rr_yaml_node *node, 
 
 static void check_measure(const rr_reading *reading, const rr_contract *contract, const measure_form *form)
 {
-    const rr_yaml_node *type = rr_yaml_get(form->node, "type"),
-                       *falls = rr_yaml_get(form->node, "never_falls");
+    const rr_yaml_node *type = rr_yaml_get(form->node, "type"), *falls = rr_yaml_get(form->node, "never_falls");
 
     if (form->never_falls && contract->mode != RR_MODE_UNSPECIFIED && contract->mode != RR_MODE_CUMULATIVE) {
         rr_problems_error(reading->problems, rr_yaml_place(reading, falls),
                           "'never_falls' is only looked at under mode cumulative");
     }
     if (form->type == RR_MEASURE_DOUBLE && contract->mode == RR_MODE_DELTA) {
-        rr_problems_error(
-            reading->problems, rr_yaml_place(reading, type),
-            "a delta of type double: its sum would depend on the order of arrival; use decimal");
+        rr_problems_error(reading->problems, rr_yaml_place(reading, type),
+                          "a delta of type double: its sum would depend on the order of arrival; use decimal");
     }
 }
 
@@ -265,8 +259,8 @@ static void read_measures(const rr_reading *reading, const rr_yaml_node *node, r
         return;
     }
     if (node->count > RR_LIMIT_MEASURES) {
-        rr_problems_error(reading->problems, rr_yaml_place(reading, node), "%zu measures; %d are the most",
-                          node->count, RR_LIMIT_MEASURES);
+        rr_problems_error(reading->problems, rr_yaml_place(reading, node), "%zu measures; %d are the most", node->count,
+                          RR_LIMIT_MEASURES);
         return;
     }
     defs = rr_arena_zero(reading->arena, node->count * sizeof *defs);
@@ -287,21 +281,20 @@ static int by_bytes(const void *a, const void *b)
     return rr_slice_compare(*(const rr_slice *)a, *(const rr_slice *)b);
 }
 
-static bool take_metric_version(const rr_reading *reading, const rr_yaml_node *item, rr_slice *versions,
-                                size_t count)
+static bool take_metric_version(const rr_reading *reading, const rr_yaml_node *item, rr_slice *versions, size_t count)
 {
     if (!rr_option_text(reading, item, "metric_versions", &versions[count])) {
         return false;
     }
     if (versions[count].len > RR_LIMIT_KEY_BYTES) {
-        rr_problems_error(reading->problems, rr_yaml_place(reading, item),
-                          "a metric version has at most %d bytes", RR_LIMIT_KEY_BYTES);
+        rr_problems_error(reading->problems, rr_yaml_place(reading, item), "a metric version has at most %d bytes",
+                          RR_LIMIT_KEY_BYTES);
         return false;
     }
     for (size_t i = 0; i < count; i++) {
         if (rr_slice_equal(versions[i], versions[count])) {
-            rr_problems_error(reading->problems, rr_yaml_place(reading, item),
-                              "metric version '%.*s' a second time", RR_SHOW(item->raw));
+            rr_problems_error(reading->problems, rr_yaml_place(reading, item), "metric version '%.*s' a second time",
+                              RR_SHOW(item->raw));
             return false;
         }
     }
@@ -317,12 +310,10 @@ static void read_metric_versions(const rr_reading *reading, const rr_yaml_node *
         rr_option_expect(reading, node, "metric_versions", "a list like [v1, v2], or left out for any");
         return;
     }
-    versions = node->count > METRIC_VERSIONS_MAX
-                   ? NULL
-                   : rr_arena_zero(reading->arena, node->count * sizeof *versions);
+    versions = node->count > METRIC_VERSIONS_MAX ? NULL : rr_arena_zero(reading->arena, node->count * sizeof *versions);
     if (versions == NULL) {
-        rr_problems_error(reading->problems, rr_yaml_place(reading, node),
-                          "%zu metric versions; %d are the most", node->count, METRIC_VERSIONS_MAX);
+        rr_problems_error(reading->problems, rr_yaml_place(reading, node), "%zu metric versions; %d are the most",
+                          node->count, METRIC_VERSIONS_MAX);
         return;
     }
     for (const rr_yaml_node *item = node->first; item != NULL; item = item->next) {
@@ -333,8 +324,7 @@ static void read_metric_versions(const rr_reading *reading, const rr_yaml_node *
     contract->metric_version_count = count;
 }
 
-static void check_name(const rr_reading *reading, const rr_yaml_node *node, const rr_contract_list *list,
-                       size_t index)
+static void check_name(const rr_reading *reading, const rr_yaml_node *node, const rr_contract_list *list, size_t index)
 {
     const rr_yaml_node *name = rr_yaml_get(node, "name");
 
@@ -342,8 +332,8 @@ static void check_name(const rr_reading *reading, const rr_yaml_node *node, cons
         return;
     }
     if (list->items[index].name.len > RR_CONTRACT_NAME_MAX) {
-        rr_problems_error(reading->problems, rr_yaml_place(reading, name),
-                          "a contract's name has at most %d bytes", RR_CONTRACT_NAME_MAX);
+        rr_problems_error(reading->problems, rr_yaml_place(reading, name), "a contract's name has at most %d bytes",
+                          RR_CONTRACT_NAME_MAX);
     }
     for (size_t i = 0; i < index; i++) {
         if (rr_slice_equal(list->items[i].name, list->items[index].name)) {
@@ -355,11 +345,9 @@ static void check_name(const rr_reading *reading, const rr_yaml_node *node, cons
     }
 }
 
-static void check_corrections(const rr_reading *reading, const rr_yaml_node *node,
-                              const rr_contract *contract)
+static void check_corrections(const rr_reading *reading, const rr_yaml_node *node, const rr_contract *contract)
 {
-    const rr_yaml_node *corrections = rr_yaml_get(node, "corrections"),
-                       *during = rr_yaml_get(node, "during_conflict");
+    const rr_yaml_node *corrections = rr_yaml_get(node, "corrections"), *during = rr_yaml_get(node, "during_conflict");
 
     if (corrections != NULL && contract->corrections != RR_CORRECTIONS_NONE &&
         contract->window_kind == RR_WINDOW_SESSION) {
@@ -379,12 +367,10 @@ static void check_retention(const rr_reading *reading, const rr_yaml_node *node,
 
     if (contract->window_kind == RR_WINDOW_GLOBAL) {
         if (contract->retention_us != RR_FOREVER) {
-            rr_problems_warn(reading->problems, place,
-                             "'retention' has no effect: a global window never ends");
+            rr_problems_warn(reading->problems, place, "'retention' has no effect: a global window never ends");
         }
     } else if (contract->retention_us == RR_FOREVER && contract->name.len != 0) {
-        rr_problems_warn(reading->problems, place,
-                         "contract '%.*s': retention is forever%s: cells are never removed",
+        rr_problems_warn(reading->problems, place, "contract '%.*s': retention is forever%s: cells are never removed",
                          RR_SHOW(contract->name), retention == NULL ? " (the default)" : "");
     }
 }
@@ -473,8 +459,7 @@ static bool begin(const char *path, rr_contract_list *out, rr_problems *problems
     return copy.data != NULL;
 }
 
-rr_status rr_contracts_parse(const char *path_for_messages, rr_slice text, rr_contract_list *out,
-                             rr_problems *problems)
+rr_status rr_contracts_parse(const char *path_for_messages, rr_slice text, rr_contract_list *out, rr_problems *problems)
 {
     rr_reading reading;
 
@@ -491,7 +476,7 @@ rr_status rr_contracts_load(const char *path, rr_contract_list *out, rr_problems
         return RR_MEMORY;
     }
     if (rr_yaml_slurp(path, RR_YAML_BYTES_MAX, &out->arena, &text, &error) != RR_OK) {
-        rr_problems_error(problems, (rr_place){path, 0, 0}, "%s", error.text + strlen(path) + 2);
+        rr_problems_error(problems, (rr_place){path, 0, 0}, "%s", error.text);
         return error.status;
     }
     return read_text(&reading, text, out);
@@ -513,7 +498,7 @@ const rr_contract *rr_contracts_find(const rr_contract_list *list, rr_slice name
     return NULL;
 }
 
-/* Characters that YAML would not read back as they are, though JSON would. 0: none of them. */
+/* The code point of a character that JSON takes as it is, but YAML does not. 0: the character is not one. */
 static unsigned special(const unsigned char *at, size_t len)
 {
     unsigned code = 0;
@@ -525,13 +510,13 @@ static unsigned special(const unsigned char *at, size_t len)
     } else if (len == 3) {
         code = (at[0] & 15u) << 12 | (at[1] & 63u) << 6 | (at[2] & 63u);
     }
-    return code < 0x20 || (code >= 0x7f && code <= 0x9f) || code == 0x2028 || code == 0x2029 ||
-                   code == 0xfeff || code >= 0xfffe
+    return code < 0x20 || (code >= 0x7f && code <= 0x9f) || code == 0x2028 || code == 0x2029 || code == 0xfeff ||
+                   code >= 0xfffe
                ? code
                : 0;
 }
 
-/* In double quotes. A value's ${ is doubled to stay what it is; nothing is expanded in keys. */
+/* Writes a text in double quotes. In a value, $${ stands for ${; in a key, nothing is expanded. */
 static void put_text(rr_buf *buf, rr_slice text, bool is_key)
 {
     rr_buf_char(buf, '"');
@@ -610,9 +595,8 @@ void rr_contract_print(const rr_contract *contract, rr_buf *buf)
         rr_buf_text(buf, i == 0 ? "  metric_versions: [" : ", ");
         put_text(buf, contract->metric_versions[i], false);
     }
-    rr_buf_format(buf, "%s  corrections: %s\n  during_conflict: %s",
-                  contract->metric_version_count == 0 ? "" : "]\n", corrections_words[contract->corrections],
-                  during_words[contract->during_conflict]);
+    rr_buf_format(buf, "%s  corrections: %s\n  during_conflict: %s", contract->metric_version_count == 0 ? "" : "]\n",
+                  corrections_words[contract->corrections], during_words[contract->during_conflict]);
     put_duration(buf, "\n  retention: ", contract->retention_us);
     put_duration(buf, "\n  grace: ", contract->grace_us);
     put_duration(buf, "\n  future_tolerance: ", contract->future_tolerance_us);
@@ -630,8 +614,8 @@ bool rr_contract_reread(rr_slice text, rr_contract *contract)
 
     rr_buf_text(&whole, "contracts:\n");
     rr_buf_slice(&whole, text);
-    good = rr_contracts_parse("contract", rr_buf_view(&whole), &list, &problems) == RR_OK &&
-           rr_buf_ok(&whole) && list.count == 1;
+    good = rr_contracts_parse("contract", rr_buf_view(&whole), &list, &problems) == RR_OK && rr_buf_ok(&whole) &&
+           list.count == 1;
     if (good) {
         *contract = list.items[0];
         contract->name = (rr_slice){NULL, 0};
@@ -649,8 +633,7 @@ __extension__ typedef unsigned __int128 u128;
 
 static u128 fnv1a(rr_slice text)
 {
-    u128 prime = (u128)1 << 88 | 0x13b,
-         hash = (u128)UINT64_C(0x6c62272e07bb0142) << 64 | UINT64_C(0x62b821756295c58d);
+    u128 prime = (u128)1 << 88 | 0x13b, hash = (u128)UINT64_C(0x6c62272e07bb0142) << 64 | UINT64_C(0x62b821756295c58d);
 
     for (size_t i = 0; i < text.len; i++) {
         hash = (hash ^ (unsigned char)text.data[i]) * prime;
@@ -667,8 +650,7 @@ bool rr_contract_fingerprint(const rr_contract *contract, char hex[RR_FINGERPRIN
     rr_contract_print(contract, &text);
     ok = rr_buf_ok(&text);
     hash = fnv1a(rr_buf_view(&text));
-    snprintf(hex, RR_FINGERPRINT_LEN + 1, "%016llx%016llx", (unsigned long long)(hash >> 64),
-             (unsigned long long)hash);
+    snprintf(hex, RR_FINGERPRINT_LEN + 1, "%016llx%016llx", (unsigned long long)(hash >> 64), (unsigned long long)hash);
     rr_buf_fini(&text);
     return ok;
 }

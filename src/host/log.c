@@ -8,6 +8,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "printable.h"
+
 static const char *const words[] = {"error", "warning", "info", "debug"};
 static _Atomic int threshold = RR_LOG_INFO;
 static _Atomic int out = -1;
@@ -44,20 +46,20 @@ static size_t put_time(char *line, size_t room)
     return len + (size_t)snprintf(line + len, room - len, ".%03ldZ ", now.tv_nsec / 1000000);
 }
 
-/* Copies text, control characters escaped; returns the new end. Leaves room for "...\n". */
-static char *put_clean(char *at, const char *end, const char *text)
+/* Copies text as it may be shown; returns the new end. Leaves room for "...\n". */
+static char *put_printable(char *at, const char *end, const char *text)
 {
-    for (; *text != '\0'; text++) {
-        unsigned char c = (unsigned char)*text;
+    rr_slice rest = rr_slice_of(text);
 
-        if (end - at < 9) {
+    while (rest.len != 0) {
+        char form[RR_PRINTABLE_MAX];
+        size_t len = rr_printable_next(&rest, form);
+
+        if ((size_t)(end - at) < len + 4) {
             return stpcpy(at, "...");
         }
-        if (c < 0x20 || c == 0x7f) {
-            at += sprintf(at, "\\x%02x", c);
-        } else {
-            *at++ = *text;
-        }
+        memcpy(at, form, len);
+        at += len;
     }
     return at;
 }
@@ -70,10 +72,10 @@ static void write_line(rr_log_level level, const char *text)
 
     at += put_time(at, 64);
     at += sprintf(at, "%s ", words[level]);
-    at = put_clean(at, line + sizeof line, text);
+    at = put_printable(at, line + sizeof line, text);
     *at++ = '\n';
     written = write(fd, line, (size_t)(at - line));
-    (void)written; /* nowhere to say it */
+    (void)written; /* There is nowhere to report that the log cannot be written. */
 }
 
 void rr_log(rr_log_level level, const char *format, ...)

@@ -1,6 +1,6 @@
 /* rr_log: a line a message on standard error: time, level, text.
  *
- * Thread-safe: a line is one write. Control characters are written as \xNN, so
+ * Thread-safe: a line is one write. A line is printable text (printable.h), so
  * what comes from outside can neither forge a line nor steer a terminal.
  */
 /* SPDX-License-Identifier: Apache-2.0 */
@@ -11,7 +11,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-typedef enum rr_log_level { RR_LOG_ERROR, RR_LOG_WARNING, RR_LOG_INFO, RR_LOG_DEBUG } rr_log_level;
+#include "log_level.h"
 
 enum { RR_LOG_LINE_MAX = 2048 }; /* bytes of a line; what is longer is cut and ends with "..." */
 

@@ -110,7 +110,7 @@ static bool slurp(comparing *c, const char *path, size_t most, rr_slice *bytes)
     if (rr_yaml_slurp(path, most, &c->files, bytes, &error) == RR_OK) {
         return true;
     }
-    WRONG(c, "%s", error.text);
+    WRONG(c, "%s: %s", path, error.text);
     return false;
 }
 

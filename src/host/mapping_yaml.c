@@ -15,8 +15,7 @@ static const char *const withdraws_words[] = {"version", "older", NULL};
 static const char *const absent_words[] = {"zero", NULL};
 static const char *const stream_words[] = {"time", NULL};
 
-_Static_assert(RR_UNIT_S == 1 && RR_UNIT_MS == 2 && RR_UNIT_US == 3 && RR_UNIT_NS == 4 &&
-                   RR_UNIT_RFC3339 == 5,
+_Static_assert(RR_UNIT_S == 1 && RR_UNIT_MS == 2 && RR_UNIT_US == 3 && RR_UNIT_NS == 4 && RR_UNIT_RFC3339 == 5,
                "unit_words");
 _Static_assert(RR_FRAMING_NONE == 0 && RR_FRAMING_CONFLUENT == 1, "framing_words");
 _Static_assert(RR_OP_ASSERT == 0 && RR_OP_RETRACT == 1, "op_words");
@@ -49,16 +48,15 @@ static void *take(const rr_reading *reading, const rr_yaml_node *node, size_t by
 static bool is_short(const rr_reading *reading, const rr_yaml_node *node, size_t most)
 {
     if (node->count > most) {
-        rr_problems_error(reading->problems, rr_yaml_place(reading, node), "%zu items; %zu are the most",
-                          node->count, most);
+        rr_problems_error(reading->problems, rr_yaml_place(reading, node), "%zu items; %zu are the most", node->count,
+                          most);
     }
     return node->count <= most;
 }
 
 /* ---- paths and literals ---- */
 
-static bool read_path_text(const rr_reading *reading, const rr_yaml_node *node, rr_slice text,
-                           rr_mapping_path *path)
+static bool read_path_text(const rr_reading *reading, const rr_yaml_node *node, rr_slice text, rr_mapping_path *path)
 {
     const char *why = rr_mapping_path_read(text, reading->arena, path);
 
@@ -70,8 +68,7 @@ static bool read_path_text(const rr_reading *reading, const rr_yaml_node *node, 
     return why == NULL;
 }
 
-static bool path_of(const rr_reading *reading, const rr_yaml_node *node, const char *name,
-                    rr_mapping_path *path)
+static bool path_of(const rr_reading *reading, const rr_yaml_node *node, const char *name, rr_mapping_path *path)
 {
     rr_slice text;
 
@@ -112,9 +109,8 @@ static void read_number(const rr_reading *reading, const rr_yaml_node *node, con
 {
     if (node->kind != RR_YAML_SCALAR || !rr_number_i64(node->text, to) || *to > most || *to < -most) {
         *to = 0;
-        rr_problems_error(reading->problems, rr_yaml_place(reading, node),
-                          "'%s' must be an integer from %lld to %lld", name, (long long)-most,
-                          (long long)most);
+        rr_problems_error(reading->problems, rr_yaml_place(reading, node), "'%s' must be an integer from %lld to %lld",
+                          name, (long long)-most, (long long)most);
     }
 }
 
@@ -137,9 +133,8 @@ static void read_values(const rr_reading *reading, const rr_yaml_node *node, voi
         rr_option_expect(reading, node, "values", "a mapping like {EARLY: EARLY, FINAL: LATE}");
         return;
     }
-    choices = is_short(reading, node, RR_MAPPING_VALUES_MAX)
-                  ? take(reading, node, node->count * sizeof *choices)
-                  : NULL;
+    choices =
+        is_short(reading, node, RR_MAPPING_VALUES_MAX) ? take(reading, node, node->count * sizeof *choices) : NULL;
     if (choices == NULL) {
         return;
     }
@@ -169,8 +164,7 @@ static const rr_option part_options[] = {
     {"header", RR_OPTION_SLICE, AT(part.name), .form = "NAME", .help = "or a header of the message"},
     {"subject", RR_OPTION_U64, AT(part.token), .least = 1, .most = TOKEN_MAX, .form = "N",
      .help = "or the N-th token of its subject, from 1"},
-    {"const", RR_OPTION_READ, AT(fixed), .read_value = read_literal, .form = "VALUE",
-     .help = "or this, always"},
+    {"const", RR_OPTION_READ, AT(fixed), .read_value = read_literal, .form = "VALUE", .help = "or this, always"},
     {"stream", RR_OPTION_WORD, AT(stream), .least = 1, .words = stream_words,
      .help = "or when the stream stored it; for emitted_at alone"},
     {"values", RR_OPTION_READ, AT(part), .read_value = read_values, .form = "{SEEN: VALUE, ...}",
@@ -209,8 +203,7 @@ static bool check_sources(const rr_reading *reading, const rr_yaml_node *node, c
     return count == 1;
 }
 
-static bool read_part_map(const rr_reading *reading, const rr_yaml_node *node, const char *name,
-                          rr_mapping_part *part)
+static bool read_part_map(const rr_reading *reading, const rr_yaml_node *node, const char *name, rr_mapping_part *part)
 {
     part_form form = {.part.place = place_of(node)};
     size_t before = reading->problems->errors;
@@ -339,15 +332,14 @@ static const rr_option includes_options[] = {
 
 typedef struct record_form {
     const rr_yaml_node *business_key, *window, *metric_version, *version, *value, *measures, *mode, *op,
-        *retracts_version, *delta_id, *producer, *sequence, *contributor, *origin, *base_version,
-        *includes_correction, *status, *cause, *evidence, *emitted_at;
+        *retracts_version, *delta_id, *producer, *sequence, *contributor, *origin, *base_version, *includes_correction,
+        *status, *cause, *evidence, *emitted_at;
     rr_withdraws withdraws;
 } record_form;
 
 #define NODE(member, what, text) \
     { \
-#member, RR_OPTION_READ, offsetof(record_form, member), .read_value = remember, .form = what, \
-                                                                .help = text \
+#member, RR_OPTION_READ, offsetof(record_form, member), .read_value = remember, .form = what, .help = text \
     }
 
 static const rr_option record_options[] = {
@@ -363,17 +355,15 @@ static const rr_option record_options[] = {
     NODE(op, "FIELD", "ASSERT, RETRACT, or SKIP for no record"),
     {"withdraws", RR_OPTION_WORD, offsetof(record_form, withdraws), "version", .words = withdraws_words,
      .help = "older: a RETRACT withdraws all that is older than its version"},
-    NODE(retracts_version, "FIELD|VERSION",
-         "the version that a RETRACT withdraws, if it has one of its own, too"),
+    NODE(retracts_version, "FIELD|VERSION", "the version that a RETRACT withdraws, if it has one of its own, too"),
     NODE(delta_id, "FIELD|[FIELD, ...]", "identity of a delta"),
     NODE(producer, "FIELD|[FIELD, ...]", "with 'sequence', instead"),
     NODE(sequence, "FIELD", "of the producer"),
     NODE(contributor, "FIELD|[FIELD, ...]", "which upstream row, where several feed one cell"),
     NODE(origin, "FIELD", "LIVE or CORRECTION"),
     NODE(base_version, "FIELD|VERSION", "what a correction rests on"),
-    {"includes_correction", RR_OPTION_READ, offsetof(record_form, includes_correction),
-     .read_value = remember, .form = "", .inner = includes_options,
-     .help = "the newest correction that a live result includes"},
+    {"includes_correction", RR_OPTION_READ, offsetof(record_form, includes_correction), .read_value = remember,
+     .form = "", .inner = includes_options, .help = "the newest correction that a live result includes"},
     NODE(status, "FIELD", "PROVISIONAL, STREAM_CLOSED or RECONCILED"),
     NODE(cause, "FIELD", "why it was emitted"),
     NODE(evidence, "FIELD", "what a correction rests on, for people"),
@@ -385,9 +375,9 @@ static const rr_option record_options[] = {
 
 static bool is_version_map(const rr_yaml_node *node)
 {
-    return node->kind == RR_YAML_MAP && rr_yaml_get(node, "path") == NULL &&
-           rr_yaml_get(node, "header") == NULL && rr_yaml_get(node, "subject") == NULL &&
-           rr_yaml_get(node, "const") == NULL && rr_yaml_get(node, "stream") == NULL;
+    return node->kind == RR_YAML_MAP && rr_yaml_get(node, "path") == NULL && rr_yaml_get(node, "header") == NULL &&
+           rr_yaml_get(node, "subject") == NULL && rr_yaml_get(node, "const") == NULL &&
+           rr_yaml_get(node, "stream") == NULL;
 }
 
 /* A version is {epoch, number}, or a field for the number alone. epoch + 1 is the target of the number. */
@@ -427,8 +417,7 @@ static void add_includes(fields *f, const rr_yaml_node *node)
 {
     pair_form form = {NULL, NULL, NULL};
 
-    if (node != NULL &&
-        rr_options_read(f->reading, includes_options, "includes_correction", node, &form, NULL)) {
+    if (node != NULL && rr_options_read(f->reading, includes_options, "includes_correction", node, &form, NULL)) {
         add_version(f, RR_TARGET_INCLUDES_BASE_EPOCH, form.first);
         add_version(f, RR_TARGET_INCLUDES_EPOCH, form.second);
     }
@@ -455,8 +444,8 @@ static void add_measures(fields *f, const record_form *form, rr_mapping_spec *sp
         spec->has_measures_map = path_of(reading, map, "map", &spec->measures_map);
         return;
     }
-    for (const rr_yaml_node *item = is_short(reading, node, RR_LIMIT_MEASURES) ? node->first : NULL;
-         item != NULL; item = item->next) {
+    for (const rr_yaml_node *item = is_short(reading, node, RR_LIMIT_MEASURES) ? node->first : NULL; item != NULL;
+         item = item->next) {
         if (item->key->raw.len == 0) {
             rr_problems_error(reading->problems, rr_yaml_place(reading, item), "a measure without a name");
         } else {
@@ -537,14 +526,13 @@ static bool test_values(const rr_reading *reading, const rr_yaml_node *node, rr_
 }
 
 /* {path: [value, ...], ...}. `empty`, where it may stand, is a rule of its own. */
-static void read_tests(const rr_reading *reading, const rr_yaml_node *node, const rr_mapping_test **to,
-                       size_t *count, bool *empty)
+static void read_tests(const rr_reading *reading, const rr_yaml_node *node, const rr_mapping_test **to, size_t *count,
+                       bool *empty)
 {
     rr_mapping_test *tests;
 
     if (node->kind != RR_YAML_MAP || node->count == 0 || !is_short(reading, node, SKIPS_MAX)) {
-        rr_option_expect(reading, node, empty != NULL ? "skip" : "when",
-                         "a mapping like {kind: [HEARTBEAT, SCHEMA]}");
+        rr_option_expect(reading, node, empty != NULL ? "skip" : "when", "a mapping like {kind: [HEARTBEAT, SCHEMA]}");
         return;
     }
     tests = take(reading, node, node->count * sizeof *tests);
@@ -582,12 +570,11 @@ static void read_when(const rr_reading *reading, const rr_yaml_node *node, void 
 }
 
 static const rr_option half_options[] = {
-    {"at", RR_OPTION_READ, offsetof(half_form, half.at), .required = true, .read_value = read_path,
-     .form = "PATH", .help = "the message of this half; paths below begin there"},
-    {"when", RR_OPTION_READ, offsetof(half_form, half), .read_value = read_when,
-     .form = "{PATH: [VALUE, ...]}", .help = "only then; paths begin at the message"},
-    {"op", RR_OPTION_WORD, offsetof(half_form, op), .least = 1, .words = op_words,
-     .help = "instead of the record's"},
+    {"at", RR_OPTION_READ, offsetof(half_form, half.at), .required = true, .read_value = read_path, .form = "PATH",
+     .help = "the message of this half; paths below begin there"},
+    {"when", RR_OPTION_READ, offsetof(half_form, half), .read_value = read_when, .form = "{PATH: [VALUE, ...]}",
+     .help = "only then; paths begin at the message"},
+    {"op", RR_OPTION_WORD, offsetof(half_form, op), .least = 1, .words = op_words, .help = "instead of the record's"},
     {"withdraws", RR_OPTION_WORD, offsetof(half_form, withdraws), .least = 1, .words = withdraws_words,
      .help = "instead of the record's"},
     RR_OPTIONS_END,
@@ -595,9 +582,8 @@ static const rr_option half_options[] = {
 
 static void read_halves(const rr_reading *reading, const rr_yaml_node *node, rr_mapping_spec *spec)
 {
-    rr_mapping_half *halves = is_short(reading, node, RR_MAPPING_HALVES_MAX)
-                                  ? take(reading, node, node->count * sizeof *halves)
-                                  : NULL;
+    rr_mapping_half *halves =
+        is_short(reading, node, RR_MAPPING_HALVES_MAX) ? take(reading, node, node->count * sizeof *halves) : NULL;
 
     for (const rr_yaml_node *item = halves == NULL ? NULL : node->first; item != NULL; item = item->next) {
         half_form form = {.half.place = place_of(item)};
@@ -606,8 +592,7 @@ static void read_halves(const rr_reading *reading, const rr_yaml_node *node, rr_
             form.half.has_op = form.op != 0;
             form.half.op = form.op != 0 ? (rr_op)(form.op - 1) : RR_OP_ASSERT;
             form.half.has_withdraws = form.withdraws != 0;
-            form.half.withdraws =
-                form.withdraws != 0 ? (rr_withdraws)(form.withdraws - 1) : RR_WITHDRAWS_VERSION;
+            form.half.withdraws = form.withdraws != 0 ? (rr_withdraws)(form.withdraws - 1) : RR_WITHDRAWS_VERSION;
             halves[spec->half_count++] = form.half;
         }
     }
@@ -653,8 +638,7 @@ static void read_stored(const rr_reading *reading, const rr_yaml_node *node, voi
 {
     rr_mapping_example *example = target;
 
-    example->has_stream_time =
-        node->kind == RR_YAML_SCALAR && rr_time_parse(node->text, &example->stream_time_us);
+    example->has_stream_time = node->kind == RR_YAML_SCALAR && rr_time_parse(node->text, &example->stream_time_us);
     if (!example->has_stream_time) {
         rr_option_expect(reading, node, "stored_at", "a time like 2026-01-31T00:00:00Z");
     }
@@ -664,10 +648,8 @@ static const rr_option example_options[] = {
     {"message", RR_OPTION_PATH, offsetof(rr_mapping_example, message), .required = true,
      .help = "a file with the bytes of a message"},
     {"subject", RR_OPTION_SLICE, offsetof(rr_mapping_example, subject), .help = "its subject"},
-    {"headers", RR_OPTION_READ, 0, .read_value = read_headers, .form = "{NAME: TEXT, ...}",
-     .help = "its headers"},
-    {"stored_at", RR_OPTION_READ, 0, .read_value = read_stored, .form = "TIME",
-     .help = "when the stream stored it"},
+    {"headers", RR_OPTION_READ, 0, .read_value = read_headers, .form = "{NAME: TEXT, ...}", .help = "its headers"},
+    {"stored_at", RR_OPTION_READ, 0, .read_value = read_stored, .form = "TIME", .help = "when the stream stored it"},
     {"records", RR_OPTION_PATH, offsetof(rr_mapping_example, records),
      .help = "a file with the records as JSON lines; left out: the message is skipped"},
     RR_OPTIONS_END,
@@ -704,8 +686,7 @@ static void read_message(const rr_reading *reading, const rr_yaml_node *node, vo
 #define FRAMING \
     { \
         "framing", RR_OPTION_WORD, offsetof(decode_form, spec.framing), "none", \
-            .words = framing_words, \
-            .help = "what stands before it; confluent: the head of a schema registry" \
+            .words = framing_words, .help = "what stands before it; confluent: the head of a schema registry" \
     }
 
 static const rr_option protobuf_options[] = {
@@ -731,10 +712,9 @@ const rr_option rr_decode_options[] = {
     {"each", RR_OPTION_READ, AT(spec), .read_value = read_each, .form = "PATH, or", .inner = half_options,
      .help = "a record for each item, or [{...}, ...]: for each half of an envelope"},
     {"record", RR_OPTION_READ, AT(spec), .required = true, .read_value = read_record, .form = "",
-     .inner = record_options,
-     .help = "where each field of a record comes from: FIELD is a path, or a mapping"},
-    {"examples", RR_OPTION_READ, AT(examples), .read_value = remember, .form = "[{...}, ...]",
-     .inner = example_options, .help = "messages and their records, which `check` compares"},
+     .inner = record_options, .help = "where each field of a record comes from: FIELD is a path, or a mapping"},
+    {"examples", RR_OPTION_READ, AT(examples), .read_value = remember, .form = "[{...}, ...]", .inner = example_options,
+     .help = "messages and their records, which `check` compares"},
     RR_OPTIONS_END,
 };
 
@@ -752,8 +732,7 @@ static void read_examples(const rr_reading *reading, const rr_yaml_node *node, r
     for (const rr_yaml_node *item = examples == NULL ? NULL : node->first; item != NULL; item = item->next) {
         rr_mapping_example *example = &examples[decode->example_count];
 
-        if (rr_options_read(reading, example_options, "an example", item, example, NULL) &&
-            example->message != NULL) {
+        if (rr_options_read(reading, example_options, "an example", item, example, NULL) && example->message != NULL) {
             example->place = rr_yaml_place(reading, item);
             decode->example_count++;
         }
@@ -778,20 +757,16 @@ static const rr_schema *read_schema(const rr_reading *reading, const char *path,
     bool good;
 
     rr_arena_init(&arena, 0); /* for the file's bytes, which go again */
-    good = schema != NULL && rr_yaml_slurp(path, RR_DESCRIPTOR_SET_MAX, &arena, &bytes, &error) == RR_OK;
-    if (good && rr_schema_read(bytes, reading->arena, schema, &error) != RR_OK) {
-        rr_error_within(&error, "%s", path);
-        good = false;
-    }
+    good = schema != NULL && rr_yaml_slurp(path, RR_DESCRIPTOR_SET_MAX, &arena, &bytes, &error) == RR_OK &&
+           rr_schema_read(bytes, reading->arena, schema, &error) == RR_OK;
     if (!good && schema != NULL) {
-        rr_problems_error(reading->problems, rr_yaml_place(reading, node), "%s", error.text);
+        rr_problems_error(reading->problems, rr_yaml_place(reading, node), "%s: %s", path, error.text);
     }
     rr_arena_fini(&arena);
     return good ? schema : NULL;
 }
 
-static const rr_schema *find_schema(const rr_reading *reading, rr_schema_files *files,
-                                    const decode_form *form)
+static const rr_schema *find_schema(const rr_reading *reading, rr_schema_files *files, const decode_form *form)
 {
     struct rr_schema_file_read *file = files->first;
 
@@ -803,8 +778,7 @@ static const rr_schema *find_schema(const rr_reading *reading, rr_schema_files *
         if (file == NULL) {
             return NULL;
         }
-        *file = (struct rr_schema_file_read){form->set, read_schema(reading, form->set, form->set_node),
-                                             files->first};
+        *file = (struct rr_schema_file_read){form->set, read_schema(reading, form->set, form->set_node), files->first};
         files->first = file;
     }
     return file->schema; /* NULL: reported */
@@ -827,9 +801,8 @@ static bool read_kind(const rr_reading *reading, const rr_yaml_node *node, decod
         return false;
     }
     form->spec.is_json = form->json != NULL;
-    return form->json != NULL
-               ? rr_options_read(reading, json_options, "json", form->json, form, NULL)
-               : rr_options_read(reading, protobuf_options, "protobuf", form->protobuf, form, NULL);
+    return form->json != NULL ? rr_options_read(reading, json_options, "json", form->json, form, NULL)
+                              : rr_options_read(reading, protobuf_options, "protobuf", form->protobuf, form, NULL);
 }
 
 /* How many tokens each subject of a pattern has at most. */
@@ -853,9 +826,8 @@ static void check_tokens(const rr_reading *reading, const char *subject, const r
             const rr_mapping_part *part = &spec->fields[k].parts[i];
 
             if (part->from == RR_FROM_SUBJECT && part->token > tokens_of(subject)) {
-                rr_problems_error(
-                    reading->problems, (rr_place){reading->path, part->place.line, part->place.column},
-                    "subjects of '%.80s' have no token %llu", subject, (unsigned long long)part->token);
+                rr_problems_error(reading->problems, (rr_place){reading->path, part->place.line, part->place.column},
+                                  "subjects of '%.80s' have no token %llu", subject, (unsigned long long)part->token);
             }
         }
     }

@@ -17,8 +17,7 @@ typedef struct rr_mapping_example {
     size_t header_count;
     bool has_stream_time;
     int64_t stream_time_us;
-    const char
-        *records; /* a file with a JSON line each, as `apply` reads them; NULL: the message is skipped */
+    const char *records; /* a file with a JSON line each, as `apply` reads them; NULL: the message is skipped */
     rr_place place;
 } rr_mapping_example;
 

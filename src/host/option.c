@@ -1,4 +1,4 @@
-/* Option tables at work: read, preset, print. */
+/* Reads a mapping by its table of options, sets the defaults, and prints the table. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "option.h"
 
@@ -49,7 +49,7 @@ static int find_word(const rr_option *option, rr_slice text)
     return -1;
 }
 
-/* Puts a scalar's text into the member; false: it is not of the type. Bounds are looked at elsewhere. */
+/* Puts a scalar's text into the member. False: the text is not of the type. The caller checks the bounds. */
 static bool put_number(const rr_option *option, rr_slice text, void *member, int64_t *seen)
 {
     uint64_t number = 0;
@@ -76,7 +76,7 @@ static bool put_number(const rr_option *option, rr_slice text, void *member, int
             return false;
         }
         *seen = us / unit_us(option->type);
-        *(int *)member = (int)*seen; /* its bound is below INT_MAX */
+        *(int *)member = (int)*seen; /* The option's bound is below INT_MAX. */
         return true;
     }
 }
@@ -118,8 +118,8 @@ static void bad_word(const rr_reading *reading, const rr_option *option, const r
         rr_nearest_try(&nearest, rr_slice_of(option->words[i]));
     }
     word_list(option, words, sizeof words);
-    rr_problems_error(reading->problems, rr_yaml_place(reading, node), "'%s' must be %s, not %s%s",
-                      option->name, words, rr_yaml_seen(node, seen), rr_nearest_hint(&nearest, "", hint));
+    rr_problems_error(reading->problems, rr_yaml_place(reading, node), "'%s' must be %s, not %s%s", option->name, words,
+                      rr_yaml_seen(node, seen), rr_nearest_hint(&nearest, "", hint));
 }
 
 static void print_bound(const rr_option *option, int64_t bound, char *text, size_t room)
@@ -135,8 +135,7 @@ static void print_bound(const rr_option *option, int64_t bound, char *text, size
     }
 }
 
-static void check_bounds(const rr_reading *reading, const rr_option *option, const rr_yaml_node *node,
-                         int64_t seen)
+static void check_bounds(const rr_reading *reading, const rr_option *option, const rr_yaml_node *node, int64_t seen)
 {
     char least[48], most[48];
 
@@ -146,11 +145,11 @@ static void check_bounds(const rr_reading *reading, const rr_option *option, con
     print_bound(option, option->least, least, sizeof least);
     print_bound(option, option->most, most, sizeof most);
     if (option->most == 0) {
-        rr_problems_error(reading->problems, rr_yaml_place(reading, node), "'%s' must be at least %s",
-                          option->name, least);
+        rr_problems_error(reading->problems, rr_yaml_place(reading, node), "'%s' must be at least %s", option->name,
+                          least);
     } else {
-        rr_problems_error(reading->problems, rr_yaml_place(reading, node), "'%s' must be from %s to %s",
-                          option->name, least, most);
+        rr_problems_error(reading->problems, rr_yaml_place(reading, node), "'%s' must be from %s to %s", option->name,
+                          least, most);
     }
 }
 
@@ -159,8 +158,7 @@ static bool is_bool(rr_slice text)
     return rr_slice_equal(text, RR_SLICE("true")) || rr_slice_equal(text, RR_SLICE("false"));
 }
 
-static void read_number(const rr_reading *reading, const rr_option *option, const rr_yaml_node *node,
-                        void *member)
+static void read_number(const rr_reading *reading, const rr_option *option, const rr_yaml_node *node, void *member)
 {
     int64_t seen = 0;
 
@@ -171,8 +169,7 @@ static void read_number(const rr_reading *reading, const rr_option *option, cons
     check_bounds(reading, option, node, seen);
 }
 
-static void read_member(const rr_reading *reading, const rr_option *option, const rr_yaml_node *node,
-                        void *member)
+static void read_member(const rr_reading *reading, const rr_option *option, const rr_yaml_node *node, void *member)
 {
     rr_slice text;
     int word;
@@ -222,7 +219,7 @@ static void preset_member(const rr_option *option, void *member)
     int64_t seen;
 
     switch (option->type) {
-    case RR_OPTION_READ: break; /* set by the struct's owner */
+    case RR_OPTION_READ: break; /* The owner of the struct sets it. */
     case RR_OPTION_TEXT: *(const char **)member = option->preset; break;
     case RR_OPTION_SLICE: *(rr_slice *)member = text; break;
     case RR_OPTION_BOOL:
@@ -256,8 +253,7 @@ static bool is_ignored(const char *const *ignored, rr_slice key)
     return false;
 }
 
-static void unknown_key(const rr_reading *reading, const rr_option *table, const char *what,
-                        const rr_yaml_node *key)
+static void unknown_key(const rr_reading *reading, const rr_option *table, const char *what, const rr_yaml_node *key)
 {
     char hint[RR_HINT_MAX];
     rr_nearest nearest;
@@ -266,30 +262,29 @@ static void unknown_key(const rr_reading *reading, const rr_option *table, const
     for (; table->name != NULL; table++) {
         rr_nearest_try(&nearest, rr_slice_of(table->name));
     }
-    rr_problems_error(reading->problems, rr_yaml_place(reading, key), "unknown key '%.*s' in %s%s",
-                      RR_SHOW(key->raw), what, rr_nearest_hint(&nearest, "", hint));
+    rr_problems_error(reading->problems, rr_yaml_place(reading, key), "unknown key '%.*s' in %s%s", RR_SHOW(key->raw),
+                      what, rr_nearest_hint(&nearest, "", hint));
 }
 
-static void require(const rr_reading *reading, const rr_option *table, const char *what,
-                    const rr_yaml_node *node)
+static void require(const rr_reading *reading, const rr_option *table, const char *what, const rr_yaml_node *node)
 {
     for (; table->name != NULL; table++) {
         if (table->required && rr_yaml_get(node, table->name) == NULL) {
-            rr_problems_error(reading->problems, rr_yaml_place(reading, node), "%s needs '%s': %s", what,
-                              table->name, table->help);
+            rr_problems_error(reading->problems, rr_yaml_place(reading, node), "%s needs '%s': %s", what, table->name,
+                              table->help);
         }
     }
 }
 
-bool rr_options_read(const rr_reading *reading, const rr_option *table, const char *what,
-                     const rr_yaml_node *node, void *target, const char *const *ignored)
+bool rr_options_read(const rr_reading *reading, const rr_option *table, const char *what, const rr_yaml_node *node,
+                     void *target, const char *const *ignored)
 {
     char seen[RR_YAML_SEEN_MAX];
 
     rr_options_preset(table, target);
     if (node->kind != RR_YAML_MAP) {
-        rr_problems_error(reading->problems, rr_yaml_place(reading, node),
-                          "%s must be a mapping of keys, not %s", what, rr_yaml_seen(node, seen));
+        rr_problems_error(reading->problems, rr_yaml_place(reading, node), "%s must be a mapping of keys, not %s", what,
+                          rr_yaml_seen(node, seen));
         return false;
     }
     for (const rr_yaml_node *value = node->first; value != NULL; value = value->next) {

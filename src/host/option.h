@@ -33,9 +33,9 @@ struct rr_option {
     bool required;
     int64_t least, most;      /* most 0: no bound */
     const char *const *words; /* WORD: ended by NULL */
-    /* READ: reads node into the member `target`; what is wrong goes to the problems. */
+    /* READ: reads the node into the member `target`, and adds what is wrong to the problems. */
     void (*read_value)(const rr_reading *reading, const rr_yaml_node *node, void *target);
-    const char *form; /* what is written, for documentation: "DURATION"; NULL: as the type says */
+    const char *form; /* the form of the value, for documentation: "DURATION"; NULL: that of the type */
     const char *help;
     const rr_option *inner; /* the table of a nested mapping, for documentation */
 };
@@ -46,19 +46,18 @@ struct rr_option {
     }
 
 /* Reads a mapping into a struct: defaults first, then each key. `what` names the mapping in messages ("a source").
- * False: it is not even a mapping. Keys in `ignored` (ended by NULL, may be NULL) are somebody else's. */
-bool rr_options_read(const rr_reading *reading, const rr_option *table, const char *what,
-                     const rr_yaml_node *node, void *target, const char *const *ignored);
+ * False: the node is no mapping. Keys in `ignored` (ended by NULL, may be NULL) are skipped: another reader takes them. */
+bool rr_options_read(const rr_reading *reading, const rr_option *table, const char *what, const rr_yaml_node *node,
+                     void *target, const char *const *ignored);
 
-/* Sets the defaults alone. Presets are ours: one that cannot be read is an assertion. */
+/* Sets the defaults alone. That each can be read is asserted. */
 void rr_options_preset(const rr_option *table, void *target);
 
 /* Documentation, a line a key, nested tables below their key. */
 void rr_options_print(const rr_option *table, int indent, rr_buf *buf);
 
 /* "must be WHAT, not SEEN" at the node. */
-void rr_option_expect(const rr_reading *reading, const rr_yaml_node *node, const char *name,
-                      const char *what);
+void rr_option_expect(const rr_reading *reading, const rr_yaml_node *node, const char *name, const char *what);
 
 /* One scalar that must hold a text: false (and a problem) if it does not. `name` is for the message. */
 bool rr_option_text(const rr_reading *reading, const rr_yaml_node *node, const char *name, rr_slice *text);

@@ -6,6 +6,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "printable.h"
+
 void rr_problems_fini(rr_problems *problems)
 {
     for (size_t i = 0; i < problems->count; i++) {
@@ -36,27 +38,17 @@ static bool make_room(rr_problems *problems)
     return true;
 }
 
-/* A problem may quote the file: its bytes must not steer the terminal. */
+/* A copy of a text that may be shown, or NULL. A problem may quote the file: its bytes must not steer a terminal. */
 static char *printable(const char *text)
 {
-    char *clean = malloc(4 * strlen(text) + 1), *at = clean;
+    rr_buf clean = {0};
 
-    if (clean == NULL) {
-        return NULL;
-    }
-    for (; *text != '\0'; text++) {
-        if (iscntrl((unsigned char)*text)) {
-            at += sprintf(at, "\\x%02x", (unsigned)(unsigned char)*text);
-        } else {
-            *at++ = *text;
-        }
-    }
-    *at = '\0';
-    return clean;
+    rr_buf_printable(&clean, rr_slice_of(text));
+    rr_buf_char(&clean, '\0');
+    return clean.failed ? (rr_buf_fini(&clean), NULL) : clean.data;
 }
 
-static void add(rr_problems *problems, rr_severity severity, rr_place place, const char *format,
-                va_list arguments)
+static void add(rr_problems *problems, rr_severity severity, rr_place place, const char *format, va_list arguments)
 {
     char text[RR_ERROR_TEXT_MAX];
     rr_problem problem = {.severity = severity, .place = place};
@@ -91,7 +83,7 @@ void rr_problems_warn(rr_problems *problems, rr_place place, const char *format,
     va_end(arguments);
 }
 
-static size_t first_met(const rr_problems *problems, const char *path)
+static size_t first_index(const rr_problems *problems, const char *path)
 {
     size_t at = 0;
 
@@ -130,7 +122,7 @@ void rr_problems_sort(rr_problems *problems)
         return;
     }
     for (size_t i = 0; i < problems->count; i++) {
-        keys[i] = (sort_key){first_met(problems, problems->items[i].place.path), i, problems->items[i]};
+        keys[i] = (sort_key){first_index(problems, problems->items[i].place.path), i, problems->items[i]};
     }
     qsort(keys, problems->count, sizeof *keys, compare);
     for (size_t i = 0; i < problems->count; i++) {
@@ -146,7 +138,7 @@ static const char *severity_word(rr_severity severity)
 
 static void print_place(rr_place place, rr_buf *buf)
 {
-    rr_buf_text(buf, place.path);
+    rr_buf_printable(buf, rr_slice_of(place.path));
     if (place.line != 0) {
         rr_buf_format(buf, ":%d:%d", place.line, place.column);
     }
@@ -173,7 +165,7 @@ void rr_problems_json(const rr_problems *problems, rr_buf *buf)
         const rr_problem *problem = &problems->items[i];
 
         rr_buf_text(buf, i == 0 ? "{\"file\":" : ",{\"file\":");
-        rr_buf_json(buf, rr_slice_of(problem->place.path));
+        rr_buf_json_printable(buf, rr_slice_of(problem->place.path));
         if (problem->place.line != 0) {
             rr_buf_format(buf, ",\"line\":%d,\"column\":%d", problem->place.line, problem->place.column);
         } else {

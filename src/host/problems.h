@@ -1,4 +1,4 @@
-/* rr_problems: everything that is wrong with a file, each with its place.
+/* rr_problems: all errors and warnings of a file, each with its place.
  *
  * A reader of configuration goes on after an error, so that a person sees all
  * of them at once: `file:line:column: error: text`.
@@ -12,7 +12,7 @@
 #include <rr/error.h>
 #include <rr/slice.h>
 
-enum { RR_PROBLEMS_MAX = 1000 }; /* what is beyond is counted only */
+enum { RR_PROBLEMS_MAX = 1000 }; /* more are only counted */
 
 typedef enum rr_severity { RR_PROBLEM_ERROR, RR_PROBLEM_WARNING } rr_severity;
 
@@ -32,27 +32,27 @@ typedef struct rr_problem {
 typedef struct rr_problems {
     rr_problem *items; /* in the order they were found */
     size_t count, room;
-    size_t errors, warnings; /* also those beyond RR_PROBLEMS_MAX, or lost for want of memory */
+    size_t errors, warnings; /* also those beyond RR_PROBLEMS_MAX, and those for which memory ran out */
 } rr_problems;
 
 void rr_problems_fini(rr_problems *problems);
 
-/* Control characters in the text are written as \xNN. */
+/* The text is kept as it may be shown (printable.h). */
 void rr_problems_error(rr_problems *problems, rr_place place, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 void rr_problems_warn(rr_problems *problems, rr_place place, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
-/* By file (in the order they were first met), line and column. */
+/* Sorts by file (in the order of their first problems), line and column. */
 void rr_problems_sort(rr_problems *problems);
 
-/* "file:line:column: error: text", a line each. */
+/* "file:line:column: error: text", a line each, in printable text. */
 void rr_problems_print(const rr_problems *problems, rr_buf *buf);
 
 /* A JSON array of {"file","line","column","severity","text"}; line and column are null where there is none. */
 void rr_problems_json(const rr_problems *problems, rr_buf *buf);
 
-/* The first error as an rr_error with status CONFIG, and how many more there are. OK if there is none. */
+/* Makes an rr_error with status CONFIG of the first error, and says how many more there are. OK: there is none. */
 rr_status rr_problems_fail(const rr_problems *problems, rr_error *error);
 
 #endif

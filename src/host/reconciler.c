@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <time.h>
 
-#include "admit.h"
 #include "contract_yaml.h"
+#include "intake.h"
 #include "key.h"
 
 extern const rr_store_ops rr_store_memory_ops, rr_store_redis_ops;
@@ -18,10 +18,8 @@ struct rr_reconciler {
     rr_store *store;
     rr_batch *batch;
     char *prefix;
-    rr_arena arena;
-    rr_item *items;
-    rr_record *records;
-    size_t room;
+    rr_intake intake;
+    rr_arena loaded; /* the value of rr_reconciler_get: the texts of answers live longer than it */
 };
 
 static int64_t now_us(void)
@@ -40,7 +38,8 @@ static rr_status no_memory(rr_error *error)
 static rr_status read_contract(rr_reconciler *r, const rr_reconciler_options *options, rr_error *error)
 {
     rr_problems problems = {0};
-    rr_status status = rr_contracts_parse("contract_yaml", rr_slice_of(options->contract_yaml), &r->contracts, &problems);
+    rr_status status =
+        rr_contracts_parse("contract_yaml", rr_slice_of(options->contract_yaml), &r->contracts, &problems);
 
     if (status != RR_OK) {
         rr_problems_fail(&problems, error);
@@ -50,8 +49,9 @@ static rr_status read_contract(rr_reconciler *r, const rr_reconciler_options *op
         status = rr_fail(error, RR_CONFIG, "contract_yaml has %zu contracts: say which", r->contracts.count);
     } else {
         r->contract = rr_contracts_find(&r->contracts, rr_slice_of(options->contract));
-        status = r->contract != NULL ? RR_OK
-                                     : rr_fail(error, RR_CONFIG, "contract_yaml has no contract named '%s'", options->contract);
+        status = r->contract != NULL
+                     ? RR_OK
+                     : rr_fail(error, RR_CONFIG, "contract_yaml has no contract named '%s'", options->contract);
     }
     rr_problems_fini(&problems);
     return status;
@@ -84,8 +84,8 @@ rr_status rr_reconciler_open(const rr_reconciler_options *options, rr_reconciler
     if (r == NULL) {
         return no_memory(error);
     }
-    rr_arena_init(&r->arena, 0);
-    status = read_contract(r, options, error);
+    rr_arena_init(&r->loaded, 0);
+    status = rr_intake_init(&r->intake, 1) ? read_contract(r, options, error) : no_memory(error);
     if (status == RR_OK) {
         status = open_store(r, options, error);
     }
@@ -107,24 +107,10 @@ void rr_reconciler_close(rr_reconciler *r)
         r->ops->close(r->store);
     }
     rr_contracts_fini(&r->contracts);
-    rr_arena_fini(&r->arena);
+    rr_intake_fini(&r->intake);
+    rr_arena_fini(&r->loaded);
     free(r->prefix);
-    free(r->items);
-    free(r->records);
     free(r);
-}
-
-static bool make_room(rr_reconciler *r, size_t count)
-{
-    if (r->room >= count) {
-        return true;
-    }
-    free(r->items);
-    free(r->records);
-    r->items = calloc(count, sizeof *r->items);
-    r->records = calloc(count, sizeof *r->records);
-    r->room = r->items == NULL || r->records == NULL ? 0 : count;
-    return r->room != 0;
 }
 
 static rr_status admit_all(rr_reconciler *r, const rr_input *inputs, size_t count, rr_error *error)
@@ -134,8 +120,7 @@ static rr_status admit_all(rr_reconciler *r, const rr_input *inputs, size_t coun
                                 .stream_sequence = inputs[k].sequence,
                                 .stored_at_us = inputs[k].stored_at_us};
 
-        if (!rr_admit_payload(r->contract, inputs[k].stream, &delivery, now_us(), &r->arena, &r->items[k],
-                              &r->records[k])) {
+        if (rr_intake_add_routed(&r->intake, r->contract, inputs[k].stream, &delivery, now_us()) == NULL) {
             return no_memory(error);
         }
     }
@@ -151,38 +136,39 @@ static void answer(const rr_item *item, rr_answer *to)
                       .dead_letter = rr_verdict_settle(item->outcome.verdict) == RR_SETTLE_DEAD_LETTER};
 }
 
-rr_status rr_reconciler_take(rr_reconciler *r, const rr_input *inputs, size_t count, rr_answer *answers, rr_error *error)
+rr_status rr_reconciler_take(rr_reconciler *r, const rr_input *inputs, size_t count, rr_answer *answers,
+                             rr_error *error)
 {
     rr_status status;
 
-    rr_arena_reset(&r->arena);
+    rr_intake_reset(&r->intake);
     if (count == 0) {
         return RR_OK;
     }
-    status = make_room(r, count) ? admit_all(r, inputs, count, error) : no_memory(error);
+    status = rr_intake_reserve(&r->intake, count) ? admit_all(r, inputs, count, error) : no_memory(error);
     if (status == RR_OK) {
-        status = rr_batch_begin(r->batch, r->items, count, error);
+        status = rr_batch_begin(r->batch, r->intake.items, count, error);
     }
     if (status == RR_OK) {
         status = rr_batch_step(r->batch, now_us(), error);
     }
     for (size_t k = 0; k < count && status == RR_OK; k++) {
-        answer(&r->items[k], &answers[k]);
+        answer(&r->intake.items[k], &answers[k]);
     }
     return status;
 }
 
-rr_status rr_reconciler_get(rr_reconciler *r, rr_slice business_key, rr_slice metric_version, int64_t start_us, int64_t end_us,
-                 rr_slice *json, rr_error *error)
+rr_status rr_reconciler_get(rr_reconciler *r, rr_slice business_key, rr_slice metric_version, int64_t start_us,
+                            int64_t end_us, rr_slice *json, rr_error *error)
 {
     rr_load load = {0};
     rr_buf key = {0};
     rr_status status;
 
-    rr_arena_reset(&r->arena);
+    rr_arena_reset(&r->loaded);
     rr_key_unit(&key, rr_slice_of(r->prefix), r->contract, business_key, metric_version, (rr_window){start_us, end_us});
     load.key = rr_buf_view(&key);
-    status = rr_buf_ok(&key) ? r->ops->load(r->store, &load, 1, &r->arena, error) : no_memory(error);
+    status = rr_buf_ok(&key) ? r->ops->load(r->store, &load, 1, &r->loaded, error) : no_memory(error);
     rr_buf_fini(&key);
     if (status == RR_OK && load.error.status != RR_OK) {
         *error = load.error;

@@ -1,4 +1,4 @@
-/* The tree is built from libyaml's events, so depth and size are known before memory is spent on them. */
+/* Builds the tree from libyaml's events, so depth and size are checked before memory is spent on them. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "yaml.h"
 
@@ -15,9 +15,9 @@ typedef struct builder {
     yaml_parser_t parser;
     rr_yaml_node *root;
     rr_yaml_node *open[RR_YAML_DEPTH_MAX]; /* lists and mappings that are not ended */
-    rr_yaml_node *keys[RR_YAML_DEPTH_MAX]; /* mappings: the key that waits for its value */
+    rr_yaml_node *keys[RR_YAML_DEPTH_MAX]; /* mappings: the key whose value comes next */
     size_t depth, nodes;
-    bool failed; /* not worth going on */
+    bool failed; /* reading stops here */
 } builder;
 
 rr_place rr_yaml_place(const rr_reading *reading, const rr_yaml_node *node)
@@ -31,21 +31,20 @@ static rr_place place_of(const builder *build, yaml_mark_t mark)
 }
 
 #define FAIL(build, mark, ...) \
-    (rr_problems_error((build)->reading->problems, place_of(build, mark), __VA_ARGS__), \
-     (build)->failed = true)
+    (rr_problems_error((build)->reading->problems, place_of(build, mark), __VA_ARGS__), (build)->failed = true)
 
-static void out_of_memory(const rr_reading *reading)
+static void report_no_memory(const rr_reading *reading)
 {
     rr_problems_error(reading->problems, (rr_place){reading->path, 0, 0}, "memory ran out while it was read");
 }
 
 /* A copy with a NUL behind it. */
-static rr_slice keep(const rr_reading *reading, rr_slice from)
+static rr_slice copy_text(const rr_reading *reading, rr_slice from)
 {
     char *to = rr_arena_take(reading->arena, from.len + 1);
 
     if (to == NULL) {
-        out_of_memory(reading);
+        report_no_memory(reading);
         return (rr_slice){"", 0};
     }
     if (from.len != 0) {
@@ -65,7 +64,7 @@ static rr_yaml_node *new_node(builder *build, rr_yaml_kind kind, const yaml_even
     }
     node = rr_arena_zero(build->reading->arena, sizeof *node);
     if (node == NULL) {
-        out_of_memory(build->reading);
+        report_no_memory(build->reading);
         build->failed = true;
         return NULL;
     }
@@ -94,8 +93,7 @@ static bool check_key(builder *build, const rr_yaml_node *map, const rr_yaml_nod
     for (const rr_yaml_node *other = map->first; other != NULL; other = other->next) {
         if (rr_slice_equal(other->key->raw, key->raw)) {
             rr_problems_error(reading->problems, rr_yaml_place(reading, key),
-                              "key '%.*s' a second time; the first is in line %d", RR_SHOW(key->raw),
-                              other->key->line);
+                              "key '%.*s' a second time; the first is in line %d", RR_SHOW(key->raw), other->key->line);
             break;
         }
     }
@@ -113,7 +111,7 @@ static void append(rr_yaml_node *parent, rr_yaml_node *node)
     parent->count++;
 }
 
-/* Puts a new node where it belongs: root, item, key or value. */
+/* Puts a new node in its place: root, item, key or value. */
 static void attach(builder *build, rr_yaml_node *node)
 {
     rr_yaml_node *parent, **key;
@@ -166,7 +164,7 @@ static void refuse_anchor(builder *build, const yaml_event_t *event, const void 
     }
 }
 
-static void scalar(builder *build, const yaml_event_t *event)
+static void take_scalar(builder *build, const yaml_event_t *event)
 {
     rr_yaml_node *node = new_node(build, RR_YAML_SCALAR, event);
     rr_slice text = {(const char *)event->data.scalar.value, event->data.scalar.length};
@@ -176,17 +174,16 @@ static void scalar(builder *build, const yaml_event_t *event)
     }
     refuse_anchor(build, event, event->data.scalar.anchor, event->data.scalar.tag);
     if (text.len != 0 && memchr(text.data, '\0', text.len) != NULL) {
-        rr_problems_error(build->reading->problems, rr_yaml_place(build->reading, node),
-                          "a text with a NUL in it");
+        rr_problems_error(build->reading->problems, rr_yaml_place(build->reading, node), "a text with a NUL in it");
         text.len = strlen(text.data);
     }
     node->quoted = event->data.scalar.style != YAML_PLAIN_SCALAR_STYLE;
-    node->raw = node->text = keep(build->reading, text);
+    node->raw = node->text = copy_text(build->reading, text);
     attach(build, node);
 }
 
-/* An alias becomes a text, so that reading goes on and finds what else is wrong. */
-static void alias(builder *build, const yaml_event_t *event)
+/* Puts a text in the place of an alias, so that reading goes on and finds further errors. */
+static void take_alias(builder *build, const yaml_event_t *event)
 {
     rr_yaml_node *node = new_node(build, RR_YAML_SCALAR, event);
 
@@ -197,15 +194,15 @@ static void alias(builder *build, const yaml_event_t *event)
                       "alias '*%.40s': anchors and aliases are not supported; write the value out",
                       (const char *)event->data.alias.anchor);
     node->quoted = true;
-    node->raw = node->text = keep(build->reading, RR_SLICE("an alias"));
+    node->raw = node->text = copy_text(build->reading, RR_SLICE("an alias"));
     attach(build, node);
 }
 
 static void take_event(builder *build, const yaml_event_t *event)
 {
     switch (event->type) {
-    case YAML_SCALAR_EVENT: scalar(build, event); break;
-    case YAML_ALIAS_EVENT: alias(build, event); break;
+    case YAML_SCALAR_EVENT: take_scalar(build, event); break;
+    case YAML_ALIAS_EVENT: take_alias(build, event); break;
     case YAML_SEQUENCE_START_EVENT:
         refuse_anchor(build, event, event->data.sequence_start.anchor, event->data.sequence_start.tag);
         open_node(build, RR_YAML_LIST, event);
@@ -232,7 +229,7 @@ static void syntax_error(builder *build)
     yaml_mark_t mark = parser->problem_mark;
 
     if (parser->error == YAML_MEMORY_ERROR) {
-        out_of_memory(build->reading);
+        report_no_memory(build->reading);
     } else if (parser->error == YAML_READER_ERROR) {
         mark = parser->mark;
         FAIL(build, mark, "%s (byte %zu)", text, parser->problem_offset);
@@ -241,8 +238,7 @@ static void syntax_error(builder *build)
     } else if (strstr(text, "mapping values") != NULL) {
         FAIL(build, mark, "%s: a text with a colon at its end or before a space needs quotes", text);
     } else if (parser->context != NULL) {
-        FAIL(build, mark, "%s, %s that begins in line %zu", text, parser->context,
-             parser->context_mark.line + 1);
+        FAIL(build, mark, "%s, %s that begins in line %zu", text, parser->context, parser->context_mark.line + 1);
     } else {
         FAIL(build, mark, "%s", text);
     }
@@ -274,16 +270,16 @@ rr_status rr_yaml_slurp(const char *path, size_t most, rr_arena *arena, rr_slice
     int file;
 
     if (bytes == NULL) {
-        return rr_fail(error, RR_MEMORY, "%s: memory ran out", path);
+        return rr_fail(error, RR_MEMORY, "memory ran out");
     }
-    /* Not blocking, or a fifo without a writer would hold us at open. */
+    /* Without O_NONBLOCK, open would wait for the writer of a fifo. */
     file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     if (file < 0) {
-        return rr_fail(error, RR_IO, "%s: cannot be opened: %s", path, strerror(errno));
+        return rr_fail(error, RR_IO, "cannot be opened: %s", strerror(errno));
     }
     if (fstat(file, &info) == 0 && !S_ISREG(info.st_mode) && !S_ISFIFO(info.st_mode)) {
         close(file);
-        return rr_fail(error, RR_IO, "%s: is not a file", path);
+        return rr_fail(error, RR_IO, "is not a file");
     }
     fcntl(file, F_SETFL, 0);
     while (len <= most && got > 0) {
@@ -296,10 +292,10 @@ rr_status rr_yaml_slurp(const char *path, size_t most, rr_arena *arena, rr_slice
     }
     close(file);
     if (got < 0) {
-        return rr_fail(error, RR_IO, "%s: cannot be read: %s", path, strerror(errno));
+        return rr_fail(error, RR_IO, "cannot be read: %s", strerror(errno));
     }
     if (len > most) {
-        return rr_fail(error, RR_INPUT, "%s: larger than %zu bytes", path, most);
+        return rr_fail(error, RR_INPUT, "larger than %zu bytes", most);
     }
     bytes[len] = '\0';
     *text = (rr_slice){bytes, len};
@@ -309,12 +305,11 @@ rr_status rr_yaml_slurp(const char *path, size_t most, rr_arena *arena, rr_slice
 const char *rr_yaml_beside(const rr_reading *reading, rr_slice path)
 {
     const char *slash = strrchr(reading->path, '/');
-    size_t folder =
-        slash == NULL || path.len == 0 || path.data[0] == '/' ? 0 : (size_t)(slash - reading->path) + 1;
+    size_t folder = slash == NULL || path.len == 0 || path.data[0] == '/' ? 0 : (size_t)(slash - reading->path) + 1;
     char *joined = rr_arena_take(reading->arena, folder + path.len + 1);
 
     if (joined == NULL) {
-        out_of_memory(reading);
+        report_no_memory(reading);
         return NULL;
     }
     memcpy(joined, reading->path, folder);
@@ -329,8 +324,8 @@ static bool put_env(const rr_reading *reading, const rr_yaml_node *node, rr_slic
     const char *value;
 
     if (name.len == 0 || name.len >= sizeof variable) {
-        rr_problems_error(reading->problems, rr_yaml_place(reading, node),
-                          "${env:%.*s}: not the name of a variable", RR_SHOW(name));
+        rr_problems_error(reading->problems, rr_yaml_place(reading, node), "${env:%.*s}: not the name of a variable",
+                          RR_SHOW(name));
         return false;
     }
     memcpy(variable, name.data, name.len);
@@ -356,23 +351,23 @@ static bool put_file(const rr_reading *reading, const rr_yaml_node *node, rr_sli
         return false;
     }
     if (rr_yaml_slurp(path, RR_YAML_FILE_MAX, reading->arena, &text, &error) != RR_OK) {
-        rr_problems_error(reading->problems, rr_yaml_place(reading, node), "${file:%.*s}: %s", RR_SHOW(name),
-                          error.text);
+        rr_problems_error(reading->problems, rr_yaml_place(reading, node), "${file:%.*s}: %.400s: %s", RR_SHOW(name),
+                          path, error.text);
         return false;
     }
     if (text.len != 0 && text.data[text.len - 1] == '\n') {
         text.len -= text.len > 1 && text.data[text.len - 2] == '\r' ? 2 : 1;
     }
     if (text.len != 0 && memchr(text.data, '\0', text.len) != NULL) {
-        rr_problems_error(reading->problems, rr_yaml_place(reading, node),
-                          "${file:%.*s}: the file holds a NUL", RR_SHOW(name));
+        rr_problems_error(reading->problems, rr_yaml_place(reading, node), "${file:%.*s}: the file holds a NUL",
+                          RR_SHOW(name));
         return false;
     }
     rr_buf_slice(out, text);
     return true;
 }
 
-/* One ${...}, from behind its brace to the closing one. */
+/* Expands one ${...}; `inside` is the text between its braces. */
 static bool put_reference(const rr_reading *reading, const rr_yaml_node *node, rr_slice inside, rr_buf *out)
 {
     if (inside.len >= 4 && memcmp(inside.data, "env:", 4) == 0) {
@@ -417,25 +412,25 @@ static bool expand_into(const rr_reading *reading, const rr_yaml_node *node, rr_
     return true;
 }
 
-static void expand(const rr_reading *reading, rr_yaml_node *node)
+static void expand_node(const rr_reading *reading, rr_yaml_node *node)
 {
     rr_buf out = {0};
 
     if (node->kind != RR_YAML_SCALAR) {
         for (rr_yaml_node *child = node->first; child != NULL; child = child->next) {
-            expand(reading, child);
+            expand_node(reading, child);
         }
         return;
     }
     if (memmem(node->raw.data, node->raw.len, "${", 2) == NULL) {
         return;
     }
-    node->quoted = true; /* an empty variable is an empty text, not null */
+    node->quoted = true; /* An empty variable gives an empty text, not null. */
     if (expand_into(reading, node, &out)) {
         if (!rr_buf_ok(&out)) {
-            out_of_memory(reading);
+            report_no_memory(reading);
         }
-        node->text = keep(reading, rr_buf_view(&out));
+        node->text = copy_text(reading, rr_buf_view(&out));
     } else {
         node->broken = true;
     }
@@ -452,10 +447,10 @@ rr_yaml_node *rr_yaml_parse(const rr_reading *reading, rr_slice text)
         return NULL;
     }
     if (text.len >= 3 && memcmp(text.data, "\xef\xbb\xbf", 3) == 0) {
-        text = (rr_slice){text.data + 3, text.len - 3}; /* libyaml would count it as a column */
+        text = (rr_slice){text.data + 3, text.len - 3}; /* libyaml would count the byte order mark as a column. */
     }
     if (!yaml_parser_initialize(&build.parser)) {
-        out_of_memory(reading);
+        report_no_memory(reading);
         return NULL;
     }
     yaml_parser_set_encoding(&build.parser, YAML_UTF8_ENCODING);
@@ -469,7 +464,7 @@ rr_yaml_node *rr_yaml_parse(const rr_reading *reading, rr_slice text)
         rr_problems_error(reading->problems, whole, "is empty");
         return NULL;
     }
-    expand(reading, build.root);
+    expand_node(reading, build.root);
     return build.root;
 }
 
@@ -486,8 +481,7 @@ const rr_yaml_node *rr_yaml_get(const rr_yaml_node *map, const char *key)
 bool rr_yaml_is_null(const rr_yaml_node *node)
 {
     return node->kind == RR_YAML_SCALAR && !node->quoted &&
-           (node->text.len == 0 || strcmp(node->text.data, "~") == 0 ||
-            strcasecmp(node->text.data, "null") == 0);
+           (node->text.len == 0 || strcmp(node->text.data, "~") == 0 || strcasecmp(node->text.data, "null") == 0);
 }
 
 const char *rr_yaml_seen(const rr_yaml_node *node, char text[RR_YAML_SEEN_MAX])

@@ -1,8 +1,8 @@
 /* rr_yaml: a YAML text as a small tree, strictly.
  *
- * What can surprise a reader is refused: anchors and aliases, tags, several
+ * Refuses what can surprise a reader: anchors and aliases, tags, several
  * documents, a key twice, keys that are no plain text. Size, depth and the
- * number of nodes are bounded, so a hostile file costs little.
+ * number of nodes are bounded, so a hostile file costs little time and memory.
  *
  * Inside scalars, after parsing (so the text that comes in is never YAML):
  *   ${env:NAME}   the environment's variable; unset is an error
@@ -33,7 +33,7 @@ typedef struct rr_yaml_node rr_yaml_node;
 struct rr_yaml_node {
     rr_yaml_kind kind;
     bool quoted;         /* a quoted or block scalar: never null */
-    bool broken;         /* a ${...} in it could not be read, which was reported: look no further */
+    bool broken;         /* a ${...} in it could not be expanded, which was reported: ignore the node */
     int line, column;    /* from 1 */
     rr_slice text;       /* SCALAR: after ${...}; a NUL follows */
     rr_slice raw;        /* SCALAR: as it stands in the file, for messages: a secret is not in it */
@@ -44,7 +44,7 @@ struct rr_yaml_node {
     size_t count;
 };
 
-/* One file being read: where it is, where what is read goes. */
+/* A file that is being read, and where its nodes and problems go. */
 typedef struct rr_reading {
     const char *path; /* for messages; its folder is where relative paths start. Outlives the arena */
     rr_arena *arena;
@@ -54,7 +54,8 @@ typedef struct rr_reading {
 /* The tree of a text, or NULL if it cannot be read as YAML at all. Anything wrong is in the problems. */
 rr_yaml_node *rr_yaml_parse(const rr_reading *reading, rr_slice text);
 
-/* A whole file in the arena, at most `most` bytes, with a NUL behind it. IO: cannot be read; INPUT: larger. */
+/* A whole file in the arena, at most `most` bytes, with a NUL behind it. IO: cannot be read; INPUT: larger. The
+ * error's text does not repeat the path. */
 rr_status rr_yaml_slurp(const char *path, size_t most, rr_arena *arena, rr_slice *text, rr_error *error);
 
 /* path as seen from the folder of the file that is being read. In the arena; NULL: memory ran out. */

@@ -119,8 +119,8 @@ static bool find_message(rr_compiler *c, rr_base *top)
                             RR_SHOW(c->spec->message), rr_nearest_hint(&nearest, "", hint));
 }
 
-static bool add_tests(rr_compiler *c, const rr_base *top, const rr_mapping_test *said, size_t count,
-                      const rr_test **to, size_t *to_count)
+static bool add_tests(rr_compiler *c, const rr_base *top, const rr_mapping_test *said, size_t count, const rr_test **to,
+                      size_t *to_count)
 {
     rr_test *tests = rr_compile_take(c, (count + 1) * sizeof *tests);
     bool good = tests != NULL;
@@ -158,8 +158,7 @@ static void add_fields(rr_compiler *c, const rr_base *top, const rr_base *here, 
         if (emit->has_op && field->target == RR_TARGET_OP) {
             continue;
         }
-        c->mapping->retracts_mapped =
-            c->mapping->retracts_mapped || field->target == RR_TARGET_RETRACTS_NUMBER;
+        c->mapping->retracts_mapped = c->mapping->retracts_mapped || field->target == RR_TARGET_RETRACTS_NUMBER;
         rr_compile_field(c, top, here, field, &steps[emit->step_count++]);
     }
     if (steps != NULL) {
@@ -218,9 +217,8 @@ static void add_emits(rr_compiler *c, const rr_base *top)
     }
 }
 
-const rr_mapping *rr_mapping_compile(const rr_mapping_spec *spec, const rr_schema *schema,
-                                     const rr_contract *contract, rr_arena *arena, rr_mapping_fault *fault,
-                                     void *context)
+const rr_mapping *rr_mapping_compile(const rr_mapping_spec *spec, const rr_schema *schema, const rr_contract *contract,
+                                     rr_arena *arena, rr_mapping_fault *fault, void *context)
 {
     rr_compiler c = {spec, schema, contract, arena, fault, context, NULL, false};
     rr_base top = {.whole = true, .there = RR_SLOT_NONE};

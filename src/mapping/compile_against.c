@@ -52,8 +52,8 @@ static void check_identity(rr_compiler *c)
     need(c, has(c, RR_TARGET_BUSINESS_KEY), "business_key", "");
     need(c, has(c, RR_TARGET_METRIC_VERSION), "metric_version", "");
     if (c->contract->mode == RR_MODE_DELTA) {
-        need(c, has(c, RR_TARGET_DELTA_ID) || (has(c, RR_TARGET_PRODUCER) && has(c, RR_TARGET_SEQUENCE)),
-             "delta_id", ", or 'producer' and 'sequence'");
+        need(c, has(c, RR_TARGET_DELTA_ID) || (has(c, RR_TARGET_PRODUCER) && has(c, RR_TARGET_SEQUENCE)), "delta_id",
+             ", or 'producer' and 'sequence'");
         need(c, !corrected || has(c, RR_TARGET_VERSION_NUMBER), "version", ", since it takes corrections");
         return;
     }
@@ -62,16 +62,14 @@ static void check_identity(rr_compiler *c)
 
 static void check_epochs(rr_compiler *c)
 {
-    static const rr_target epochs[] = {RR_TARGET_VERSION_EPOCH, RR_TARGET_RETRACTS_EPOCH,
-                                       RR_TARGET_BASE_EPOCH, RR_TARGET_INCLUDES_BASE_EPOCH,
-                                       RR_TARGET_INCLUDES_EPOCH};
+    static const rr_target epochs[] = {RR_TARGET_VERSION_EPOCH, RR_TARGET_RETRACTS_EPOCH, RR_TARGET_BASE_EPOCH,
+                                       RR_TARGET_INCLUDES_BASE_EPOCH, RR_TARGET_INCLUDES_EPOCH};
 
     for (size_t k = 0; k < sizeof epochs / sizeof *epochs; k++) {
         const rr_mapping_field *epoch = find(c, epochs[k]);
 
         if (epoch != NULL && !has(c, epochs[k] + 1)) {
-            rr_compile_fault(c, epoch->place, "'%s' without a number is no version",
-                             rr_target_name(epochs[k]));
+            rr_compile_fault(c, epoch->place, "'%s' without a number is no version", rr_target_name(epochs[k]));
         }
     }
 }
@@ -101,19 +99,16 @@ static void check_words(rr_compiler *c, const rr_emit *emit)
             retracts = true;
             place = find(c, RR_TARGET_OP)->place;
         }
-        corrects =
-            corrects || (step->target == RR_TARGET_ORIGIN && gives(&step->parts[0], RR_ORIGIN_CORRECTION));
+        corrects = corrects || (step->target == RR_TARGET_ORIGIN && gives(&step->parts[0], RR_ORIGIN_CORRECTION));
     }
     if (retracts && c->contract->mode == RR_MODE_CUMULATIVE && !corrected) {
-        rr_compile_fault(c, place,
-                         "contract '%.*s' is cumulative: a RETRACT would be refused, op_not_in_mode",
+        rr_compile_fault(c, place, "contract '%.*s' is cumulative: a RETRACT would be refused, op_not_in_mode",
                          RR_SHOW(c->contract->name));
     }
     if (corrects && !corrected) {
-        rr_compile_fault(
-            c, find(c, RR_TARGET_ORIGIN)->place,
-            "contract '%.*s' takes no corrections: they would be refused, correction_not_allowed",
-            RR_SHOW(c->contract->name));
+        rr_compile_fault(c, find(c, RR_TARGET_ORIGIN)->place,
+                         "contract '%.*s' takes no corrections: they would be refused, correction_not_allowed",
+                         RR_SHOW(c->contract->name));
     }
 }
 
@@ -157,8 +152,8 @@ static void check_measures(rr_compiler *c)
         bool there = false;
 
         for (size_t i = 0; i < c->spec->field_count; i++) {
-            there = there || (c->spec->fields[i].target == RR_TARGET_MEASURE &&
-                              rr_slice_equal(c->spec->fields[i].name, name));
+            there = there ||
+                    (c->spec->fields[i].target == RR_TARGET_MEASURE && rr_slice_equal(c->spec->fields[i].name, name));
         }
         if (!there) {
             rr_compile_fault(c, c->spec->record_place,
@@ -198,14 +193,12 @@ static void check_types(rr_compiler *c, const rr_emit *emit)
             check_type(c, def, &emit->steps[k].parts[0]);
         }
     }
-    for (size_t k = 0; emit->has_map && emit->map.type == RR_TYPE_REAL && k < c->contract->measure_count;
-         k++) {
+    for (size_t k = 0; emit->has_map && emit->map.type == RR_TYPE_REAL && k < c->contract->measure_count; k++) {
         if (c->contract->measures[k].type != RR_MEASURE_DOUBLE) {
-            rr_compile_fault(
-                c, c->spec->measures_map.place,
-                "measure '%.*s' is %s in contract '%.*s': the map's doubles are never exact enough for it",
-                RR_SHOW(c->contract->measures[k].name), type_word(c->contract->measures[k].type),
-                RR_SHOW(c->contract->name));
+            rr_compile_fault(c, c->spec->measures_map.place,
+                             "measure '%.*s' is %s in contract '%.*s': the map's doubles are never exact enough for it",
+                             RR_SHOW(c->contract->measures[k].name), type_word(c->contract->measures[k].type),
+                             RR_SHOW(c->contract->name));
         }
     }
 }

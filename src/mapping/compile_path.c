@@ -75,8 +75,7 @@ static rr_edge *add_edge(rr_compiler *c, rr_node *node, uint32_t number, rr_slic
     if (edge == NULL) {
         return NULL;
     }
-    *edge =
-        (rr_edge){.act = RR_ACT_CLEAR, .number = number, .name = name, .bits = bits, .slot = RR_SLOT_NONE};
+    *edge = (rr_edge){.act = RR_ACT_CLEAR, .number = number, .name = name, .bits = bits, .slot = RR_SLOT_NONE};
     while (*last != NULL) {
         last = &(*last)->next;
     }
@@ -140,16 +139,14 @@ static rr_edge *field_edge(position *p, const rr_schema_field *field)
         return NULL;
     }
     describe(edge, field);
-    return field->oneof == NULL || field->oneof->field_count == 1 || link_oneof(p, field->oneof) ? edge
-                                                                                                 : NULL;
+    return field->oneof == NULL || field->oneof->field_count == 1 || link_oneof(p, field->oneof) ? edge : NULL;
 }
 
 /* An edge gets its use; false: it has another one already. */
 static bool use(position *p, rr_edge *edge, rr_act act, bool needs_slot, bool needs_node)
 {
-    bool map_below =
-        (edge->act == RR_ACT_MAP && act == RR_ACT_DESCEND) ||
-        (edge->act == RR_ACT_DESCEND && act == RR_ACT_MAP); /* JSON: an object whole, and a name of it */
+    bool map_below = (edge->act == RR_ACT_MAP && act == RR_ACT_DESCEND) ||
+                     (edge->act == RR_ACT_DESCEND && act == RR_ACT_MAP); /* JSON: an object whole, and a name of it */
 
     if (edge->act != RR_ACT_CLEAR && edge->act != act && !map_below) {
         return WRONG(p, "'%.*s' is read as one value here, and as an object or a list elsewhere",
@@ -259,8 +256,8 @@ static bool end_at_message(position *p, rr_want want, rr_ref *ref)
     }
 }
 
-static bool end_at_scalar(position *p, rr_want want, rr_edge *edge, const rr_schema_field *field,
-                          bool implicit, rr_ref *ref)
+static bool end_at_scalar(position *p, rr_want want, rr_edge *edge, const rr_schema_field *field, bool implicit,
+                          rr_ref *ref)
 {
     const char *word = rr_schema_type_word(field->type);
 
@@ -304,8 +301,8 @@ static bool read_key(position *p, rr_schema_type type, rr_slice text, rr_slice *
             return true;
         }
     }
-    return WRONG(p, "'%.*s' in '%.*s' is no key of a map whose keys are %s", RR_SHOW(text),
-                 RR_SHOW(p->path->text), rr_schema_type_word(type));
+    return WRONG(p, "'%.*s' in '%.*s' is no key of a map whose keys are %s", RR_SHOW(text), RR_SHOW(p->path->text),
+                 rr_schema_type_word(type));
 }
 
 static rr_edge *map_edge(position *p, const rr_schema_field *field)
@@ -326,9 +323,8 @@ static bool whole_map(position *p, const rr_schema_field *field, rr_ref *ref)
 
     if (key->type != RR_SCHEMA_STRING || value->message != NULL || value->type == RR_SCHEMA_ENUM ||
         value->type == RR_SCHEMA_BOOL || value->type == RR_SCHEMA_BYTES) {
-        return WRONG(
-            p, "'%.*s' is map<%s, %s>: a map of measures has texts for keys, and numbers or texts for values",
-            RR_SHOW(p->path->text), rr_schema_type_word(key->type), rr_schema_type_word(value->type));
+        return WRONG(p, "'%.*s' is map<%s, %s>: a map of measures has texts for keys, and numbers or texts for values",
+                     RR_SHOW(p->path->text), rr_schema_type_word(key->type), rr_schema_type_word(value->type));
     }
     edge = map_edge(p, field);
     if (edge == NULL || (edge->slot == RR_SLOT_NONE && !new_slot(p, &edge->slot))) {
@@ -395,10 +391,9 @@ static bool step_repeated(position *p, const rr_schema_field *field, rr_want wan
 
     if (!is_last(p) || want != RR_WANT_ITEMS || field->message == NULL) {
         return WRONG(p, "'%.*s' in '%.*s' is repeated%s", RR_SHOW(step_of(p)), RR_SHOW(p->path->text),
-                     field->message == NULL ? "; a record takes one value"
-                     : want == RR_WANT_MESSAGE
-                         ? "; `each: PATH` makes a record of each"
-                         : "; `each` makes a record of each, and paths below begin there");
+                     field->message == NULL    ? "; a record takes one value"
+                     : want == RR_WANT_MESSAGE ? "; `each: PATH` makes a record of each"
+                                               : "; `each` makes a record of each, and paths below begin there");
     }
     edge = field_edge(p, field);
     if (edge == NULL || !use(p, edge, RR_ACT_ITEMS, true, false)) {
@@ -477,8 +472,8 @@ static bool resolved(position *p, rr_slice *text)
     return text->data != NULL;
 }
 
-bool rr_compile_path(rr_compiler *c, const rr_base *base, const rr_mapping_path *path, rr_want want,
-                     rr_ref *ref, rr_base *to)
+bool rr_compile_path(rr_compiler *c, const rr_base *base, const rr_mapping_path *path, rr_want want, rr_ref *ref,
+                     rr_base *to)
 {
     position p = {.c = c, .path = path, .at = *base};
     rr_slice text;

@@ -9,11 +9,9 @@
 const char *rr_value_type_word(rr_value_type type)
 {
     static const char *const words[] = {
-        [RR_TYPE_ANY] = "a JSON value",    [RR_TYPE_INT] = "an integer",
-        [RR_TYPE_UINT] = "an integer",     [RR_TYPE_REAL] = "a double",
-        [RR_TYPE_BOOL] = "a bool",         [RR_TYPE_ENUM] = "an enum",
-        [RR_TYPE_TEXT] = "a text",         [RR_TYPE_TIMESTAMP] = "a Timestamp",
-        [RR_TYPE_DURATION] = "a Duration",
+        [RR_TYPE_ANY] = "a JSON value", [RR_TYPE_INT] = "an integer",        [RR_TYPE_UINT] = "an integer",
+        [RR_TYPE_REAL] = "a double",    [RR_TYPE_BOOL] = "a bool",           [RR_TYPE_ENUM] = "an enum",
+        [RR_TYPE_TEXT] = "a text",      [RR_TYPE_TIMESTAMP] = "a Timestamp", [RR_TYPE_DURATION] = "a Duration",
     };
 
     return words[type];
@@ -52,22 +50,19 @@ static const char *cannot_carry(rr_target target, const rr_ref *ref, rr_unit_of_
                    : "a text is wanted, and this has no one exact text";
     case RR_TAKES_WORD:
         if (type == RR_TYPE_ENUM) {
-            return enum_has_word(target, ref->words)
-                       ? NULL
-                       : "none of its names is a word of the target: it needs `values`";
+            return enum_has_word(target, ref->words) ? NULL
+                                                     : "none of its names is a word of the target: it needs `values`";
         }
         return text ? NULL : "it needs `values`";
     case RR_TAKES_COUNT: return text || is_integer(type) ? NULL : "an integer is wanted";
     case RR_TAKES_TIME:
         if (is_integer(type)) {
-            return unit == RR_UNIT_NONE || unit == RR_UNIT_RFC3339 ? "it needs `unit`: s, ms, us or ns"
-                                                                   : NULL;
+            return unit == RR_UNIT_NONE || unit == RR_UNIT_RFC3339 ? "it needs `unit`: s, ms, us or ns" : NULL;
         }
         return text || type == RR_TYPE_TIMESTAMP ? NULL : "a time is wanted";
     case RR_TAKES_DURATION:
         if (is_integer(type)) {
-            return unit == RR_UNIT_NONE || unit == RR_UNIT_RFC3339 ? "it needs `unit`: s, ms, us or ns"
-                                                                   : NULL;
+            return unit == RR_UNIT_NONE || unit == RR_UNIT_RFC3339 ? "it needs `unit`: s, ms, us or ns" : NULL;
         }
         return text || type == RR_TYPE_DURATION ? NULL : "a duration is wanted";
     default: return text || is_integer(type) || type == RR_TYPE_REAL ? NULL : "a number is wanted";
@@ -88,17 +83,15 @@ static bool check_words(rr_compiler *c, rr_target target, const rr_mapping_part 
         good = rr_compile_fault(c, said->place, "'unit' has no meaning for %s from this source", name);
     }
     if (said->inclusive_us != 0 && target != RR_TARGET_WINDOW_END) {
-        good = rr_compile_fault(c, said->place, "'inclusive' has a meaning for window.end alone, not for %s",
-                                name);
+        good = rr_compile_fault(c, said->place, "'inclusive' has a meaning for window.end alone, not for %s", name);
     }
     if (said->add != 0 && (kind != RR_TAKES_COUNT || fixed)) {
-        good = rr_compile_fault(
-            c, said->place, "'add' has a meaning for epochs, numbers and sequences alone, not for %s", name);
+        good = rr_compile_fault(c, said->place,
+                                "'add' has a meaning for epochs, numbers and sequences alone, not for %s", name);
     }
     if (said->scale != 0 && (kind != RR_TAKES_NUMBER || fixed || ref->type == RR_TYPE_REAL)) {
-        good =
-            rr_compile_fault(c, said->place, "'scale' has a meaning for exact measures alone, not for %s%s",
-                             name, ref->type == RR_TYPE_REAL ? " from a double" : "");
+        good = rr_compile_fault(c, said->place, "'scale' has a meaning for exact measures alone, not for %s%s", name,
+                                ref->type == RR_TYPE_REAL ? " from a double" : "");
     }
     if (fixed && (said->has_values || said->preset != NULL || said->absent_zero)) {
         good = rr_compile_fault(c, said->place, "'const' stands alone: nothing is left to choose");
@@ -130,15 +123,13 @@ static bool read_literal(rr_compiler *c, rr_target target, const rr_mapping_lite
 #undef RR_X
         rr_nearest_hint(&nearest, "", hint);
     }
-    return rr_compile_fault(c, said->place, "'%.*s' is no value of %s: it has to be %s%s%s",
-                            RR_SHOW(said->text), rr_target_name(target), wanted,
-                            target == RR_TARGET_OP ? ", or SKIP" : "", hint);
+    return rr_compile_fault(c, said->place, "'%.*s' is no value of %s: it has to be %s%s%s", RR_SHOW(said->text),
+                            rr_target_name(target), wanted, target == RR_TARGET_OP ? ", or SKIP" : "", hint);
 }
 
 /* ---- values ---- */
 
-static bool enum_key(rr_compiler *c, const rr_schema_enum *words, const rr_mapping_literal *said,
-                     rr_choice *choice)
+static bool enum_key(rr_compiler *c, const rr_schema_enum *words, const rr_mapping_literal *said, rr_choice *choice)
 {
     const rr_schema_enum_value *value = rr_schema_find_value(words, said->text);
     char hint[RR_HINT_MAX];
@@ -177,17 +168,16 @@ static bool choice_key(rr_compiler *c, const rr_ref *ref, const rr_mapping_liter
     case RR_TYPE_TEXT:
     case RR_TYPE_ANY: break;
     default:
-        return rr_compile_fault(c, said->place, "'%.*s' is %s: its values cannot be listed",
-                                RR_SHOW(ref->text), rr_value_type_word(ref->type));
+        return rr_compile_fault(c, said->place, "'%.*s' is %s: its values cannot be listed", RR_SHOW(ref->text),
+                                rr_value_type_word(ref->type));
     }
-    return good || rr_compile_fault(c, said->place, "'%.*s' is no value of '%.*s', which is %s",
-                                    RR_SHOW(said->text), RR_SHOW(ref->text), rr_value_type_word(ref->type));
+    return good || rr_compile_fault(c, said->place, "'%.*s' is no value of '%.*s', which is %s", RR_SHOW(said->text),
+                                    RR_SHOW(ref->text), rr_value_type_word(ref->type));
 }
 
 static bool same_key(const rr_ref *ref, const rr_choice *a, const rr_choice *b)
 {
-    return ref->type == RR_TYPE_ENUM || is_integer(ref->type) ? a->bits == b->bits
-                                                              : rr_slice_equal(a->text, b->text);
+    return ref->type == RR_TYPE_ENUM || is_integer(ref->type) ? a->bits == b->bits : rr_slice_equal(a->text, b->text);
 }
 
 static int by_key(const void *a, const void *b)
@@ -210,8 +200,8 @@ static bool add_choice(rr_compiler *c, const rr_ref *ref, const rr_mapping_liter
     }
     for (size_t k = 0; k < *count; k++) {
         if (same_key(ref, &choices[k], choice)) {
-            return rr_compile_fault(c, said->place, "'%.*s' stands there twice, also as '%.*s'",
-                                    RR_SHOW(said->text), RR_SHOW(choices[k].text));
+            return rr_compile_fault(c, said->place, "'%.*s' stands there twice, also as '%.*s'", RR_SHOW(said->text),
+                                    RR_SHOW(choices[k].text));
         }
     }
     ++*count;
@@ -292,16 +282,14 @@ static bool find_source(rr_compiler *c, const rr_base *top, const rr_base *here,
                     .parent = RR_SLOT_NONE};
     switch (said->from) {
     case RR_FROM_PATH:
-        return rr_compile_path(c, rr_compile_begin(&said->path, top, here), &said->path, RR_WANT_VALUE, ref,
-                               NULL);
+        return rr_compile_path(c, rr_compile_begin(&said->path, top, here), &said->path, RR_WANT_VALUE, ref, NULL);
     case RR_FROM_HEADER: return add_header(c, said->name);
     case RR_FROM_STREAM:
         ref->type = RR_TYPE_TIMESTAMP;
         return target == RR_TARGET_EMITTED_AT ||
-               rr_compile_fault(
-                   c, said->place,
-                   "'stream: time' is for emitted_at alone: when a message is stored says nothing of the "
-                   "order of results, and a message sent again is stored at another time");
+               rr_compile_fault(c, said->place,
+                                "'stream: time' is for emitted_at alone: when a message is stored says nothing of the "
+                                "order of results, and a message sent again is stored at another time");
     default: return true;
     }
 }
@@ -325,8 +313,7 @@ static rr_quick quick_of(rr_target target, const rr_part *part)
     case RR_TAKES_KEY:
     case RR_TAKES_TEXT: return RR_QUICK_TEXT;
     case RR_TAKES_COUNT: return RR_QUICK_COUNT;
-    case RR_TAKES_TIME:
-        return said->unit >= RR_UNIT_S && said->unit <= RR_UNIT_US ? RR_QUICK_TIME : RR_QUICK_NOT;
+    case RR_TAKES_TIME: return said->unit >= RR_UNIT_S && said->unit <= RR_UNIT_US ? RR_QUICK_TIME : RR_QUICK_NOT;
     case RR_TAKES_NUMBER: return RR_QUICK_NUMBER;
     default: return RR_QUICK_NOT;
     }
@@ -351,9 +338,8 @@ static bool read_part(rr_compiler *c, const rr_base *top, const rr_base *here, r
     }
     why = said->has_values ? NULL : cannot_carry(target, &part->ref, said->unit);
     if (why != NULL) {
-        good =
-            rr_compile_fault(c, said->place, "'%.*s' is %s, and %s takes it not: %s", RR_SHOW(part->ref.text),
-                             rr_value_type_word(part->ref.type), rr_target_name(target), why);
+        good = rr_compile_fault(c, said->place, "'%.*s' is %s, and %s takes it not: %s", RR_SHOW(part->ref.text),
+                                rr_value_type_word(part->ref.type), rr_target_name(target), why);
     }
     part->quick = quick_of(target, part);
     part->factor_us = said->unit == RR_UNIT_S ? 1000000 : said->unit == RR_UNIT_MS ? 1000 : 1;

@@ -36,8 +36,8 @@ void *rr_compile_take(rr_compiler *c, size_t bytes);
 
 /* Puts the path into the trie. VALUE, MAP: *ref is filled (slot, type, presence). MESSAGE: *to is the base of paths
  * below it. ITEMS: *to too, in the slots of an item; the mapping's item node and slot are set. */
-bool rr_compile_path(rr_compiler *c, const rr_base *base, const rr_mapping_path *path, rr_want want,
-                     rr_ref *ref, rr_base *to);
+bool rr_compile_path(rr_compiler *c, const rr_base *base, const rr_mapping_path *path, rr_want want, rr_ref *ref,
+                     rr_base *to);
 
 /* `path` begins with '/' or not. */
 const rr_base *rr_compile_begin(const rr_mapping_path *path, const rr_base *top, const rr_base *here);

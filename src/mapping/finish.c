@@ -66,8 +66,7 @@ static bool take_list(draft *d, const rr_slot *item)
         rr_slot made;
         bool there;
 
-        if (!rr_finish_part(&d->f, part, rr_run_fetch(d->f.run, &part->ref, item, &made), &there, &value,
-                            NULL)) {
+        if (!rr_finish_part(&d->f, part, rr_run_fetch(d->f.run, &part->ref, item, &made), &there, &value, NULL)) {
             return false;
         }
         if (!there) {
@@ -95,18 +94,15 @@ static const rr_choice *quick_choice(const rr_part *part, const rr_slot *seen)
 }
 
 /* The short way of rr_finish_part; false: it has to be gone. */
-static bool is_quick(rr_quick quick, const rr_part *part, const rr_slot *seen, rr_final *value,
-                     rr_measure *measure)
+static bool is_quick(rr_quick quick, const rr_part *part, const rr_slot *seen, rr_final *value, rr_measure *measure)
 {
-    bool integer = seen->kind == RR_SLOT_INT || seen->kind == RR_SLOT_UINT,
-         positive = integer && seen->i >= 0;
+    bool integer = seen->kind == RR_SLOT_INT || seen->kind == RR_SLOT_UINT, positive = integer && seen->i >= 0;
     const rr_choice *choice;
 
     switch (quick) {
     case RR_QUICK_TEXT:
         value->text = seen->text;
-        return seen->kind == RR_SLOT_TEXT && seen->text.len != 0 &&
-               rr_utf8_valid_len(seen->text) == seen->text.len &&
+        return seen->kind == RR_SLOT_TEXT && seen->text.len != 0 && rr_utf8_valid_len(seen->text) == seen->text.len &&
                memchr(seen->text.data, '\0', seen->text.len) == NULL;
     case RR_QUICK_COUNT: value->count = seen->u; return positive;
     case RR_QUICK_TIME: return positive && !__builtin_mul_overflow(seen->i, part->factor_us, &value->us);
@@ -185,14 +181,12 @@ static bool take_map(draft *d, const rr_ref *ref, const rr_slot *item)
         const rr_pair *pair = &pairs->items[k];
         rr_measure *measure = &d->measures[d->measure_count];
 
-        if (pair->value.kind == RR_SLOT_NULL ||
-            (pair->value.kind == RR_SLOT_TEXT && pair->value.text.len == 0)) {
+        if (pair->value.kind == RR_SLOT_NULL || (pair->value.kind == RR_SLOT_TEXT && pair->value.text.len == 0)) {
             continue;
         }
         step.name = pair->key;
         *measure = (rr_measure){.name = pair->key};
-        if (!rr_finish_text(&d->f, ref, pair->key) ||
-            !rr_finish_number(&d->f, ref, 0, &pair->value, measure)) {
+        if (!rr_finish_text(&d->f, ref, pair->key) || !rr_finish_number(&d->f, ref, 0, &pair->value, measure)) {
             return false;
         }
         d->measure_count++;
@@ -214,8 +208,7 @@ static rr_version version_of(const draft *d, rr_target epoch)
 /* In a base number 0 is said on purpose: no live result of that epoch. */
 static rr_version base_of(const draft *d, rr_target epoch)
 {
-    return (rr_version){has(d, epoch) ? d->values[epoch].count : 0,
-                        has(d, epoch + 1) ? d->values[epoch + 1].count : 0};
+    return (rr_version){has(d, epoch) ? d->values[epoch].count : 0, has(d, epoch + 1) ? d->values[epoch + 1].count : 0};
 }
 
 static bool put_window(draft *d, rr_record *to)
@@ -228,16 +221,14 @@ static bool put_window(draft *d, rr_record *to)
     if (has(d, RR_TARGET_WINDOW_LENGTH) && start != end) {
         int64_t length = d->values[RR_TARGET_WINDOW_LENGTH].us;
 
-        over = start ? __builtin_add_overflow(from, length, &until)
-                     : __builtin_sub_overflow(until, length, &from);
+        over = start ? __builtin_add_overflow(from, length, &until) : __builtin_sub_overflow(until, length, &from);
         start = end = true;
     }
     to->has_window = start || end;
     to->window_incomplete = to->has_window && !(start && end);
     to->window = (rr_window){from, until};
     if (over) {
-        rr_text_put(d->f.why,
-                    "window.length: start and end would be further apart than int64 of microseconds can say");
+        rr_text_put(d->f.why, "window.length: start and end would be further apart than int64 of microseconds can say");
         d->f.stopped = RR_FINISHED_MALFORMED;
     }
     return !over;
@@ -361,8 +352,7 @@ static bool keep(draft *d, rr_record *to)
     return true;
 }
 
-rr_finished rr_run_finish(const rr_run *run, const rr_emit *emit, const rr_slot *item, rr_record *record,
-                          rr_text *why)
+rr_finished rr_run_finish(const rr_run *run, const rr_emit *emit, const rr_slot *item, rr_record *record, rr_text *why)
 {
     draft d;
 

@@ -75,8 +75,7 @@ bool rr_finish_expect(rr_finishing *f, const rr_ref *ref, const rr_slot *seen, c
 
 /* ---- choices ---- */
 
-const rr_choice *rr_choice_find(const rr_ref *ref, const rr_choice *choices, size_t count,
-                                const rr_slot *seen)
+const rr_choice *rr_choice_find(const rr_ref *ref, const rr_choice *choices, size_t count, const rr_slot *seen)
 {
     rr_slice text = seen->text;
 
@@ -148,8 +147,8 @@ static bool to_word(rr_finishing *f, const rr_ref *ref, const rr_slot *seen, int
     rr_slice word = named != NULL ? named->name : seen->text;
     bool is_word = named != NULL || seen->kind == RR_SLOT_TEXT;
     rr_literal literal;
-    const char *wanted = is_word ? rr_literal_read(f->step->target, word, &literal)
-                                 : "a word of the target, or one that `values` names";
+    const char *wanted =
+        is_word ? rr_literal_read(f->step->target, word, &literal) : "a word of the target, or one that `values` names";
 
     if (wanted == NULL && literal.skip) {
         wanted = "ASSERT or RETRACT; SKIP is for `values`";
@@ -181,9 +180,8 @@ static bool to_count(rr_finishing *f, const rr_part *part, const rr_slot *seen, 
     sum += part->said->add;
     if (!good || sum < 0 || sum > (i128)UINT64_MAX) {
         return rr_finish_expect(f, &part->ref, seen,
-                                part->said->add == 0
-                                    ? "an integer from 0 to 18446744073709551615"
-                                    : "an integer that is from 0 to 18446744073709551615 after `add`");
+                                part->said->add == 0 ? "an integer from 0 to 18446744073709551615"
+                                                     : "an integer that is from 0 to 18446744073709551615 after `add`");
     }
     *count = (uint64_t)sum;
     return true;
@@ -200,8 +198,7 @@ static bool digits_to_ns(rr_slice number, rr_unit_of_time unit, i128 *ns, bool *
 {
     enum { DIGITS_MAX = 30 };
     char text[RR_DECIMAL_TEXT_MAX];
-    size_t len = rr_number_shift(number, unit_places[unit], text), at = len != 0 && text[0] == '-' ? 1 : 0,
-           from = at;
+    size_t len = rr_number_shift(number, unit_places[unit], text), at = len != 0 && text[0] == '-' ? 1 : 0, from = at;
 
     *ns = 0;
     *exact = true;
@@ -307,8 +304,7 @@ static bool quick_us(const rr_part *part, const rr_slot *seen, int64_t *us)
                !__builtin_add_overflow(number, said->inclusive_us, us);
     }
     return seen->kind == RR_SLOT_TIME && seen->time.seconds >= 0 && (uint64_t)seen->time.nanos <= 999999999 &&
-           seen->time.nanos % 1000 == 0 &&
-           !__builtin_mul_overflow(seen->time.seconds, RR_SECOND_US, &number) &&
+           seen->time.nanos % 1000 == 0 && !__builtin_mul_overflow(seen->time.seconds, RR_SECOND_US, &number) &&
            !__builtin_add_overflow(number, seen->time.nanos / 1000 + said->inclusive_us, us);
 }
 
@@ -353,8 +349,7 @@ static bool shifted(rr_finishing *f, const rr_ref *ref, int64_t scale, const rr_
     return in_scratch(f, text, len, &measure->text);
 }
 
-bool rr_finish_number(rr_finishing *f, const rr_ref *ref, int64_t scale, const rr_slot *seen,
-                      rr_measure *measure)
+bool rr_finish_number(rr_finishing *f, const rr_ref *ref, int64_t scale, const rr_slot *seen, rr_measure *measure)
 {
     char digits[24];
     size_t len;
@@ -379,8 +374,7 @@ bool rr_finish_number(rr_finishing *f, const rr_ref *ref, int64_t scale, const r
     case RR_SLOT_NUMBER:
         measure->kind = RR_NUMBER_TEXT;
         measure->text = seen->text;
-        return scale == 0 ? rr_finish_text(f, ref, seen->text)
-                          : shifted(f, ref, scale, seen, seen->text, measure);
+        return scale == 0 ? rr_finish_text(f, ref, seen->text) : shifted(f, ref, scale, seen, seen->text, measure);
     default: measure->kind = RR_NUMBER_NONE; return true; /* refused by the contract, as measure_type */
     }
 }
@@ -400,8 +394,8 @@ static bool is_zero(const rr_slot *seen)
     case RR_SLOT_TIME: return seen->time.seconds == 0 && seen->time.nanos == 0;
     case RR_SLOT_TEXT:
     case RR_SLOT_NUMBER:
-        return seen->text.len == 0 || (rr_number_scan(seen->text, &parts) &&
-                                       rr_number_shift(seen->text, 0, text) == 1 && text[0] == '0');
+        return seen->text.len == 0 ||
+               (rr_number_scan(seen->text, &parts) && rr_number_shift(seen->text, 0, text) == 1 && text[0] == '0');
     default: return false;
     }
 }
@@ -426,8 +420,7 @@ static bool absent(rr_finishing *f, const rr_part *part, bool *there, rr_final *
     return !part->has_preset || take_literal(f, &part->preset, value, measure);
 }
 
-static bool convert(rr_finishing *f, const rr_part *part, const rr_slot *seen, rr_final *value,
-                    rr_measure *measure)
+static bool convert(rr_finishing *f, const rr_part *part, const rr_slot *seen, rr_final *value, rr_measure *measure)
 {
     switch (rr_target_kind_of(f->step->target)) {
     case RR_TAKES_KEY:
@@ -479,6 +472,5 @@ bool rr_finish_part(rr_finishing *f, const rr_part *part, const rr_slot *seen, b
     if (!convert(f, part, seen, value, measure)) {
         return false;
     }
-    return part->said->absent_zero && adds && value->count == 0 ? absent(f, part, there, value, measure)
-                                                                : true;
+    return part->said->absent_zero && adds && value->count == 0 ? absent(f, part, there, value, measure) : true;
 }

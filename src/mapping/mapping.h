@@ -51,9 +51,8 @@ typedef void rr_mapping_fault(void *context, rr_mapping_place place, const char 
  *
  * Returns NULL after at least one fault, or (then without one) when memory ran out.
  */
-const rr_mapping *rr_mapping_compile(const rr_mapping_spec *spec, const rr_schema *schema,
-                                     const rr_contract *contract, rr_arena *arena, rr_mapping_fault *fault,
-                                     void *context);
+const rr_mapping *rr_mapping_compile(const rr_mapping_spec *spec, const rr_schema *schema, const rr_contract *contract,
+                                     rr_arena *arena, rr_mapping_fault *fault, void *context);
 
 /* The names of the headers that the mapping reads, each once. */
 size_t rr_mapping_headers(const rr_mapping *mapping, const rr_slice **names);
@@ -113,7 +112,7 @@ typedef struct rr_mapping_result {
  * scratch  reset here, and used until the return; may be shared by all mappings of a thread. Up to about 12 times the
  *          message's bytes for JSON, little for protobuf
  */
-void rr_mapping_run(const rr_mapping *mapping, const rr_mapping_input *input, rr_arena *arena,
-                    rr_arena *scratch, rr_mapping_result *result);
+void rr_mapping_run(const rr_mapping *mapping, const rr_mapping_input *input, rr_arena *arena, rr_arena *scratch,
+                    rr_mapping_result *result);
 
 #endif

@@ -82,8 +82,8 @@ static void put_part(rr_buf *out, rr_target target, const rr_part *part)
         put_literal(out, target, &part->other);
     }
     if (said->scale != 0 || said->add != 0 || said->inclusive_us != 0) {
-        rr_buf_format(out, " scale %lld add %lld inclusive %lld", (long long)said->scale,
-                      (long long)said->add, (long long)said->inclusive_us);
+        rr_buf_format(out, " scale %lld add %lld inclusive %lld", (long long)said->scale, (long long)said->add,
+                      (long long)said->inclusive_us);
     }
     rr_buf_text(out, said->absent_zero ? " absent zero" : "");
     if (part->has_preset || part->has_const) {

@@ -73,17 +73,15 @@ typedef struct rr_edge rr_edge;
 
 struct rr_edge {
     rr_act act;
-    rr_schema_type
-        type; /* CAPTURE: of the value; MAP: of all values, where they go into the slot. JSON: none */
-    rr_schema_type key; /* MAP: of the keys */
-    uint32_t number;    /* protobuf */
-    rr_proto_wire wire; /* that it must come with */
-    rr_slice name;      /* JSON; of a MAP's node: the key, if it is text */
-    uint64_t bits;      /* of a MAP's node: the key, if it is a number */
-    uint16_t slot;      /* or RR_SLOT_NONE */
-    rr_edge *sibling;   /* the next of its oneof, in a circle; NULL: it clears nothing */
-    const rr_schema_enum
-        *closed; /* CAPTURE, MAP: a number that it does not name is an unknown field (proto2) */
+    rr_schema_type type; /* CAPTURE: of the value; MAP: of all values, where they go into the slot. JSON: none */
+    rr_schema_type key;  /* MAP: of the keys */
+    uint32_t number;     /* protobuf */
+    rr_proto_wire wire;  /* that it must come with */
+    rr_slice name;       /* JSON; of a MAP's node: the key, if it is text */
+    uint64_t bits;       /* of a MAP's node: the key, if it is a number */
+    uint16_t slot;       /* or RR_SLOT_NONE */
+    rr_edge *sibling;    /* the next of its oneof, in a circle; NULL: it clears nothing */
+    const rr_schema_enum *closed; /* CAPTURE, MAP: a number that it does not name is an unknown field (proto2) */
     rr_node *to;
     rr_edge *next;
 };
@@ -241,8 +239,7 @@ const rr_slot *rr_run_fetch(const rr_run *run, const rr_ref *ref, const rr_slot 
 bool rr_run_there(const rr_slot *slots, uint16_t slot);
 
 /* The choice that names the value, or NULL. */
-const rr_choice *rr_choice_find(const rr_ref *ref, const rr_choice *choices, size_t count,
-                                const rr_slot *seen);
+const rr_choice *rr_choice_find(const rr_ref *ref, const rr_choice *choices, size_t count, const rr_slot *seen);
 
 typedef enum rr_finished {
     RR_FINISHED,
@@ -253,8 +250,7 @@ typedef enum rr_finished {
 } rr_finished;
 
 /* One record from the slots, into one that is all zero; item NULL: of the whole message. */
-rr_finished rr_run_finish(const rr_run *run, const rr_emit *emit, const rr_slot *item, rr_record *record,
-                          rr_text *why);
+rr_finished rr_run_finish(const rr_run *run, const rr_emit *emit, const rr_slot *item, rr_record *record, rr_text *why);
 
 /* One record's values under way. */
 typedef struct rr_finishing {
@@ -269,8 +265,7 @@ bool rr_finish_part(rr_finishing *f, const rr_part *part, const rr_slot *seen, b
                     rr_measure *measure);
 
 /* A value of a type that needs no words, as a measure. */
-bool rr_finish_number(rr_finishing *f, const rr_ref *ref, int64_t scale, const rr_slot *seen,
-                      rr_measure *measure);
+bool rr_finish_number(rr_finishing *f, const rr_ref *ref, int64_t scale, const rr_slot *seen, rr_measure *measure);
 
 /* "window.end, from 'win.max_ts' " and what is said; stops; false. */
 bool rr_finish_malformed(rr_finishing *f, const rr_ref *ref, const char *what);

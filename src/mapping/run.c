@@ -79,8 +79,7 @@ bool rr_run_there(const rr_slot *slots, uint16_t slot)
 static const rr_slot *zero_of(rr_value_type type)
 {
     static const rr_slot zero_uint = {.kind = RR_SLOT_UINT}, zero_real = {.kind = RR_SLOT_REAL},
-                         zero_bool = {.kind = RR_SLOT_BOOL},
-                         zero_text = {.kind = RR_SLOT_TEXT, .text = {"", 0}},
+                         zero_bool = {.kind = RR_SLOT_BOOL}, zero_text = {.kind = RR_SLOT_TEXT, .text = {"", 0}},
                          zero_int = {.kind = RR_SLOT_INT};
 
     switch (type) {
@@ -115,9 +114,7 @@ static const rr_slot *fetch_slot(const rr_run *run, const rr_ref *ref, const rr_
     if (ref->type == RR_TYPE_TIMESTAMP || ref->type == RR_TYPE_DURATION) {
         return fetch_time(slots, ref, made);
     }
-    return seen->kind == RR_SLOT_EMPTY && ref->implicit && rr_run_there(slots, ref->parent)
-               ? zero_of(ref->type)
-               : seen;
+    return seen->kind == RR_SLOT_EMPTY && ref->implicit && rr_run_there(slots, ref->parent) ? zero_of(ref->type) : seen;
 }
 
 static const rr_slot *put_text(rr_slot *made, rr_slice text)
@@ -311,9 +308,9 @@ static bool put_records(output *o)
     for (size_t k = 0; good && k < most; k++) {
         good = m->spec->has_each ? put_record(o, &m->emits[0], items->items[k]) : put_half(o, &m->emits[k]);
     }
-    return good && (o->result->count != 0 ||
-                    rr_run_stop(o->run, RR_MAPPING_MALFORMED,
-                                "no part of `each` applies to this message; `skip` can name such"));
+    return good &&
+           (o->result->count != 0 || rr_run_stop(o->run, RR_MAPPING_MALFORMED,
+                                                 "no part of `each` applies to this message; `skip` can name such"));
 }
 
 static bool is_skipped(const rr_run *run)
@@ -344,8 +341,8 @@ static bool decode(output *o)
     return is_skipped(run) ? rr_run_stop(run, RR_MAPPING_SKIPPED, "") : put_records(o);
 }
 
-void rr_mapping_run(const rr_mapping *mapping, const rr_mapping_input *input, rr_arena *arena,
-                    rr_arena *scratch, rr_mapping_result *result)
+void rr_mapping_run(const rr_mapping *mapping, const rr_mapping_input *input, rr_arena *arena, rr_arena *scratch,
+                    rr_mapping_result *result)
 {
     const rr_arena before = *arena;
     rr_run run = {.mapping = mapping,

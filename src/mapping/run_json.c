@@ -90,8 +90,7 @@ static int take_value(walk *w, const rr_edge *edge, rr_slot *slots, rr_slot valu
         *slot = value;
         return 1;
     }
-    return stop(w, edge->name,
-                edge->act == RR_ACT_ITEMS ? "has to be a list of objects" : "has to be an object");
+    return stop(w, edge->name, edge->act == RR_ACT_ITEMS ? "has to be a list of objects" : "has to be an object");
 }
 
 static int on_scalar(walk *w, rr_slot value)
@@ -122,9 +121,7 @@ static int on_scalar(walk *w, rr_slot value)
 static int skip(walk *w)
 {
     w->skipped++;
-    return w->depth + w->skipped <= DEPTH_MAX
-               ? 1
-               : stop(w, (rr_slice){NULL, 0}, "the message is nested too deeply");
+    return w->depth + w->skipped <= DEPTH_MAX ? 1 : stop(w, (rr_slice){NULL, 0}, "the message is nested too deeply");
 }
 
 static int enter(walk *w, level next)
@@ -154,8 +151,7 @@ static int enter_edge(walk *w, level *at, bool is_object)
         return enter(w, (level){LEVEL_ITEMS, NULL, at->slots, slot});
     }
     if (edge->act == RR_ACT_MAP && is_object) {
-        return rr_run_pairs(w->run, slot) == NULL ? 0
-                                                  : enter(w, (level){LEVEL_PAIRS, edge->to, at->slots, slot});
+        return rr_run_pairs(w->run, slot) == NULL ? 0 : enter(w, (level){LEVEL_PAIRS, edge->to, at->slots, slot});
     }
     if (edge->act == RR_ACT_DESCEND && is_object) {
         slot->kind = RR_SLOT_THERE;
@@ -165,8 +161,7 @@ static int enter_edge(walk *w, level *at, bool is_object)
         return stop(w, edge->name,
                     is_object ? "is an object; it has to be one value" : "is a list; it has to be one value");
     }
-    return stop(w, edge->name,
-                edge->act == RR_ACT_ITEMS ? "has to be a list of objects" : "has to be an object");
+    return stop(w, edge->name, edge->act == RR_ACT_ITEMS ? "has to be a list of objects" : "has to be an object");
 }
 
 static int on_open(walk *w, bool is_object)
@@ -178,13 +173,11 @@ static int on_open(walk *w, bool is_object)
     }
     if (at == NULL) {
         return is_object ? enter(w, (level){LEVEL_OBJECT, w->run->mapping->whole, w->run->whole})
-                         : stop(w, (rr_slice){NULL, 0},
-                                "the message is a JSON list; a mapping begins at an object");
+                         : stop(w, (rr_slice){NULL, 0}, "the message is a JSON list; a mapping begins at an object");
     }
     if (at->kind == LEVEL_ITEMS) {
         return is_object ? enter_item(w, at->list)
-                         : stop(w, (rr_slice){NULL, 0},
-                                "a list that `each` names holds something that is no object");
+                         : stop(w, (rr_slice){NULL, 0}, "a list that `each` names holds something that is no object");
     }
     if (at->kind == LEVEL_PAIRS && !take_pair(w, at, (rr_slot){.kind = RR_SLOT_THERE})) {
         return 0;
@@ -331,8 +324,7 @@ static bool check_bytes(rr_run *run)
     const char *fault = rr_json_fault(run->body, &column);
 
     if (is_blank(run->body)) {
-        return rr_run_stop(run, RR_MAPPING_MALFORMED,
-                           "the message is empty; `skip: {empty: true}` passes over such");
+        return rr_run_stop(run, RR_MAPPING_MALFORMED, "the message is empty; `skip: {empty: true}` passes over such");
     }
 
     if (fault == NULL) {

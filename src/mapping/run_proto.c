@@ -58,8 +58,8 @@ static void put_real(rr_slot *to, double number)
 }
 
 /* In place: a slot that is returned and copied costs more than the rest of a field. */
-static inline __attribute__((always_inline)) void read_scalar(rr_schema_type type,
-                                                              const rr_proto_field *field, rr_slot *to)
+static inline __attribute__((always_inline)) void read_scalar(rr_schema_type type, const rr_proto_field *field,
+                                                              rr_slot *to)
 {
     switch (type) {
     case RR_SCHEMA_INT32:
@@ -148,8 +148,7 @@ static bool enter_entry(const walk *w, const rr_edge *edge, rr_slot *slots, rr_s
     clear_below(edge->to, slots);
     slots[edge->slot].kind = RR_SLOT_THERE;
     while (rr_proto_next(&in, &field)) {
-        if (field.number == 2 && field.wire == RR_PROTO_BYTES &&
-            !walk_message(w, edge->to, slots, field.bytes)) {
+        if (field.number == 2 && field.wire == RR_PROTO_BYTES && !walk_message(w, edge->to, slots, field.bytes)) {
             return false;
         }
     }
@@ -242,9 +241,7 @@ static bool take_field(const walk *w, const rr_edge *edge, rr_slot *slots, const
     }
     switch (edge->act) {
     case RR_ACT_CAPTURE: read_scalar(edge->type, field, &slots[edge->slot]); return true;
-    case RR_ACT_DESCEND:
-        slots[edge->slot].kind = RR_SLOT_THERE;
-        return walk_message(w, edge->to, slots, field->bytes);
+    case RR_ACT_DESCEND: slots[edge->slot].kind = RR_SLOT_THERE; return walk_message(w, edge->to, slots, field->bytes);
     case RR_ACT_MAP: return take_entry(w, edge, slots, field->bytes);
     case RR_ACT_ITEMS: return take_item(w, &slots[edge->slot], field->bytes);
     default: return true;

@@ -107,9 +107,7 @@ static const char *take_tag(const char **at, const char *end, uint32_t *number, 
     }
     *number = tag >> 3;
     *wire = tag & 7;
-    return *number == 0               ? "a field has the number 0"
-           : *wire > RR_PROTO_FIXED32 ? "a wire type is 6 or 7"
-                                      : NULL;
+    return *number == 0 ? "a field has the number 0" : *wire > RR_PROTO_FIXED32 ? "a wire type is 6 or 7" : NULL;
 }
 
 /* The value behind a tag that is neither of the two of a group. */

@@ -23,9 +23,9 @@ const rr_schema_message *rr_schema_find_message(const rr_schema *schema, rr_slic
 {
     rr_slice full = without_dot(name);
 
-    return schema->message_count == 0 ? NULL
-                                      : bsearch(&full, schema->messages, schema->message_count,
-                                                sizeof *schema->messages, is_message_named);
+    return schema->message_count == 0
+               ? NULL
+               : bsearch(&full, schema->messages, schema->message_count, sizeof *schema->messages, is_message_named);
 }
 
 const rr_schema_enum *rr_schema_find_enum(const rr_schema *schema, rr_slice name)
@@ -61,9 +61,9 @@ static int is_field_numbered(const void *number, const void *field)
 
 const rr_schema_field *rr_schema_field_numbered(const rr_schema_message *message, uint32_t number)
 {
-    return message->field_count == 0 ? NULL
-                                     : bsearch(&number, message->fields, message->field_count,
-                                               sizeof *message->fields, is_field_numbered);
+    return message->field_count == 0
+               ? NULL
+               : bsearch(&number, message->fields, message->field_count, sizeof *message->fields, is_field_numbered);
 }
 
 const rr_schema_enum_value *rr_schema_find_value(const rr_schema_enum *enumeration, rr_slice name)
@@ -90,24 +90,15 @@ static const struct {
     const char *word;
     rr_proto_wire wire;
 } types[] = {
-    [RR_SCHEMA_DOUBLE] = {"double", RR_PROTO_FIXED64},
-    [RR_SCHEMA_FLOAT] = {"float", RR_PROTO_FIXED32},
-    [RR_SCHEMA_INT64] = {"int64", RR_PROTO_VARINT},
-    [RR_SCHEMA_UINT64] = {"uint64", RR_PROTO_VARINT},
-    [RR_SCHEMA_INT32] = {"int32", RR_PROTO_VARINT},
-    [RR_SCHEMA_FIXED64] = {"fixed64", RR_PROTO_FIXED64},
-    [RR_SCHEMA_FIXED32] = {"fixed32", RR_PROTO_FIXED32},
-    [RR_SCHEMA_BOOL] = {"bool", RR_PROTO_VARINT},
-    [RR_SCHEMA_STRING] = {"string", RR_PROTO_BYTES},
-    [RR_SCHEMA_GROUP] = {"group", RR_PROTO_GROUP},
-    [RR_SCHEMA_MESSAGE] = {"message", RR_PROTO_BYTES},
-    [RR_SCHEMA_BYTES] = {"bytes", RR_PROTO_BYTES},
-    [RR_SCHEMA_UINT32] = {"uint32", RR_PROTO_VARINT},
-    [RR_SCHEMA_ENUM] = {"enum", RR_PROTO_VARINT},
-    [RR_SCHEMA_SFIXED32] = {"sfixed32", RR_PROTO_FIXED32},
-    [RR_SCHEMA_SFIXED64] = {"sfixed64", RR_PROTO_FIXED64},
-    [RR_SCHEMA_SINT32] = {"sint32", RR_PROTO_VARINT},
-    [RR_SCHEMA_SINT64] = {"sint64", RR_PROTO_VARINT},
+    [RR_SCHEMA_DOUBLE] = {"double", RR_PROTO_FIXED64},     [RR_SCHEMA_FLOAT] = {"float", RR_PROTO_FIXED32},
+    [RR_SCHEMA_INT64] = {"int64", RR_PROTO_VARINT},        [RR_SCHEMA_UINT64] = {"uint64", RR_PROTO_VARINT},
+    [RR_SCHEMA_INT32] = {"int32", RR_PROTO_VARINT},        [RR_SCHEMA_FIXED64] = {"fixed64", RR_PROTO_FIXED64},
+    [RR_SCHEMA_FIXED32] = {"fixed32", RR_PROTO_FIXED32},   [RR_SCHEMA_BOOL] = {"bool", RR_PROTO_VARINT},
+    [RR_SCHEMA_STRING] = {"string", RR_PROTO_BYTES},       [RR_SCHEMA_GROUP] = {"group", RR_PROTO_GROUP},
+    [RR_SCHEMA_MESSAGE] = {"message", RR_PROTO_BYTES},     [RR_SCHEMA_BYTES] = {"bytes", RR_PROTO_BYTES},
+    [RR_SCHEMA_UINT32] = {"uint32", RR_PROTO_VARINT},      [RR_SCHEMA_ENUM] = {"enum", RR_PROTO_VARINT},
+    [RR_SCHEMA_SFIXED32] = {"sfixed32", RR_PROTO_FIXED32}, [RR_SCHEMA_SFIXED64] = {"sfixed64", RR_PROTO_FIXED64},
+    [RR_SCHEMA_SINT32] = {"sint32", RR_PROTO_VARINT},      [RR_SCHEMA_SINT64] = {"sint64", RR_PROTO_VARINT},
 };
 
 rr_proto_wire rr_schema_wire(rr_schema_type type)

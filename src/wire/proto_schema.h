@@ -70,10 +70,9 @@ typedef struct rr_schema_field {
     bool packed;   /* how a writer puts it; readers have to take both forms */
     bool
         has_presence; /* absent and zero differ: proto2, proto3 `optional`, a member of a oneof, a message. Never if repeated */
-    bool required;      /* proto2 */
-    rr_slice type_name; /* MESSAGE, GROUP, ENUM: its full name; else empty */
-    const rr_schema_message
-        *message; /* MESSAGE, GROUP: the type; else NULL. A map's is an entry, see map_entry */
+    bool required;                     /* proto2 */
+    rr_slice type_name;                /* MESSAGE, GROUP, ENUM: its full name; else empty */
+    const rr_schema_message *message;  /* MESSAGE, GROUP: the type; else NULL. A map's is an entry, see map_entry */
     const rr_schema_enum *enumeration; /* ENUM: the type; else NULL */
     const rr_schema_oneof *oneof;      /* NULL: in none. The made-up oneof of a proto3 `optional` is none */
 } rr_schema_field;
@@ -92,7 +91,7 @@ struct rr_schema_message {
     size_t field_count;
     const rr_schema_oneof *oneofs;
     size_t oneof_count;
-    bool map_entry; /* of a `map<K, V>` field; then field 1 is the key, field 2 the value, both are there */
+    bool map_entry;        /* of a `map<K, V>` field; then field 1 is the key, field 2 the value, both are there */
     rr_schema_known known; /* google.protobuf.Timestamp and the like */
 };
 

@@ -66,11 +66,10 @@ static bool copy(reading *r, rr_slice from, rr_slice *to)
 /* After a loop over fields: whether it ended because there were no more. */
 static bool is_read(reading *r, const rr_proto_reader *in)
 {
-    return in->why == NULL ||
-           WRONG(r,
-                 "these bytes are not a descriptor set, or not all of it: %s; write it with `protoc "
-                 "--descriptor_set_out=FILE --include_imports`, or `buf build -o FILE.binpb`",
-                 in->why);
+    return in->why == NULL || WRONG(r,
+                                    "these bytes are not a descriptor set, or not all of it: %s; write it with `protoc "
+                                    "--descriptor_set_out=FILE --include_imports`, or `buf build -o FILE.binpb`",
+                                    in->why);
 }
 
 /* ---- names ---- */
@@ -123,9 +122,8 @@ static bool join(reading *r, rr_slice scope, const char *kind, rr_slice name, rr
     char *text;
 
     if (!is_identifier(name) || before + name.len > RR_SCHEMA_NAME_MAX) {
-        return WRONG(
-            r, "file '%.*s' of the descriptor set has %s without a proper name; is it a descriptor set?",
-            SHOW(r->file->name), kind);
+        return WRONG(r, "file '%.*s' of the descriptor set has %s without a proper name; is it a descriptor set?",
+                     SHOW(r->file->name), kind);
     }
     text = rr_arena_take(r->arena, before + name.len);
     if (text == NULL) {
@@ -153,8 +151,7 @@ static bool make_json_name(reading *r, rr_slice name, rr_slice *to)
         char c = name.data[k];
 
         if (c != '_') {
-            text[len++] =
-                k != 0 && name.data[k - 1] == '_' && c >= 'a' && c <= 'z' ? (char)(c - 'a' + 'A') : c;
+            text[len++] = k != 0 && name.data[k - 1] == '_' && c >= 'a' && c <= 'z' ? (char)(c - 'a' + 'A') : c;
         }
     }
     *to = (rr_slice){text, len};
@@ -182,16 +179,14 @@ static bool read_source(reading *r, rr_slice bytes, source *to)
         return false;
     }
     if (!is_printable(name) || (package.len != 0 && !is_path(package))) {
-        return WRONG(
-            r, "a file of the descriptor set has no name, or no proper package; is it a descriptor set?");
+        return WRONG(r, "a file of the descriptor set has no name, or no proper package; is it a descriptor set?");
     }
     to->file.proto3 = rr_slice_equal(to->syntax, RR_SLICE("proto3"));
     if (!to->file.proto3 && to->syntax.len != 0 && !rr_slice_equal(to->syntax, RR_SLICE("proto2"))) {
-        return WRONG(
-            r,
-            "file '%.*s' is not written in proto2 or proto3 but in an edition of protobuf, which is not "
-            "supported; write it with `syntax = \"proto3\"`",
-            SHOW(name));
+        return WRONG(r,
+                     "file '%.*s' is not written in proto2 or proto3 but in an edition of protobuf, which is not "
+                     "supported; write it with `syntax = \"proto3\"`",
+                     SHOW(name));
     }
     return copy(r, name, &to->file.name) && copy(r, package, &to->file.package);
 }
@@ -209,9 +204,8 @@ static bool read_sources(reading *r, rr_slice set)
         return false;
     }
     if (count == 0) {
-        return WRONG(
-            r, "there is no file in the descriptor set; write it with `protoc --descriptor_set_out=FILE "
-               "--include_imports`, or `buf build -o FILE.binpb`");
+        return WRONG(r, "there is no file in the descriptor set; write it with `protoc --descriptor_set_out=FILE "
+                        "--include_imports`, or `buf build -o FILE.binpb`");
     }
     if (!take(r, count, sizeof *r->sources, &r->sources)) {
         return false;
@@ -253,11 +247,10 @@ static bool order_sources(reading *r)
         } else if (rr_slice_equal(before->bytes, all[k]->bytes)) {
             all[k]->again = true;
         } else {
-            return WRONG(
-                r,
-                "file '%.*s' is in the descriptor set twice, and differs; write the set anew from one "
-                "version of the files",
-                SHOW(before->file.name));
+            return WRONG(r,
+                         "file '%.*s' is in the descriptor set twice, and differs; write the set anew from one "
+                         "version of the files",
+                         SHOW(before->file.name));
         }
     }
     r->by_name = (const source **)all;
@@ -280,8 +273,7 @@ static bool check_imports(reading *r, const source *of)
             return WRONG(r,
                          "the descriptor set lacks file '%.*s', which '%.*s' imports; write it with "
                          "--include_imports (buf: without --exclude-imports)",
-                         is_printable(field.bytes) ? (int)field.bytes.len : 0, field.bytes.data,
-                         SHOW(of->file.name));
+                         is_printable(field.bytes) ? (int)field.bytes.len : 0, field.bytes.data, SHOW(of->file.name));
         }
     }
     return true;
@@ -295,11 +287,10 @@ static bool count_message(reading *r, rr_slice bytes, size_t nesting)
     rr_proto_field field;
 
     if (nesting == RR_SCHEMA_NESTING_MAX) {
-        return WRONG(
-            r,
-            "file '%.*s' of the descriptor set declares messages inside messages, more than %d deep; "
-            "declare them side by side",
-            SHOW(r->file->name), RR_SCHEMA_NESTING_MAX);
+        return WRONG(r,
+                     "file '%.*s' of the descriptor set declares messages inside messages, more than %d deep; "
+                     "declare them side by side",
+                     SHOW(r->file->name), RR_SCHEMA_NESTING_MAX);
     }
     r->message_count++;
     while (rr_proto_next(&in, &field)) {
@@ -356,8 +347,7 @@ static bool read_enum(reading *r, rr_slice bytes, rr_slice scope)
         name = KEY(field) == BYTES(1) ? field.bytes : name;
         count += KEY(field) == BYTES(2) ? 1 : 0;
     }
-    if (!is_read(r, &in) || !join(r, scope, "an enum", name, &to->name) ||
-        !take(r, count, sizeof *values, &values)) {
+    if (!is_read(r, &in) || !join(r, scope, "an enum", name, &to->name) || !take(r, count, sizeof *values, &values)) {
         return false;
     }
     to->file = r->file;
@@ -416,18 +406,17 @@ static bool read_field_said(reading *r, rr_slice bytes, field_said *said)
 }
 
 /* A proto3 `optional` stands in a oneof that protoc made up for it. */
-static bool place_in_oneof(reading *r, const rr_schema_message *in, rr_schema_oneof *oneofs,
-                           const field_said *said, rr_schema_field *to)
+static bool place_in_oneof(reading *r, const rr_schema_message *in, rr_schema_oneof *oneofs, const field_said *said,
+                           rr_schema_field *to)
 {
     if (!said->in_oneof || said->proto3_optional) {
         return true;
     }
     if (said->oneof_index >= in->oneof_count || to->repeated) {
-        return WRONG(
-            r,
-            "field '%.*s' of message '%.*s' stands in a oneof that the descriptor set does not declare, or "
-            "that it cannot stand in; write the set anew",
-            SHOW(to->name), SHOW(in->name));
+        return WRONG(r,
+                     "field '%.*s' of message '%.*s' stands in a oneof that the descriptor set does not declare, or "
+                     "that it cannot stand in; write the set anew",
+                     SHOW(to->name), SHOW(in->name));
     }
     to->oneof = &oneofs[said->oneof_index];
     oneofs[said->oneof_index].field_count++;
@@ -442,13 +431,11 @@ static bool read_field(reading *r, rr_slice bytes, const rr_schema_message *in, 
     if (!read_field_said(r, bytes, &said) || !join(r, (rr_slice){0}, "a field", said.name, &to->name)) {
         return false;
     }
-    if (said.number == 0 || said.number > RR_PROTO_NUMBER_MAX || said.type < 0 ||
-        said.type > RR_SCHEMA_SINT64) {
-        return WRONG(
-            r,
-            "field '%.*s' of message '%.*s' has a number or a type that protobuf does not know; write the "
-            "descriptor set anew",
-            SHOW(to->name), SHOW(in->name));
+    if (said.number == 0 || said.number > RR_PROTO_NUMBER_MAX || said.type < 0 || said.type > RR_SCHEMA_SINT64) {
+        return WRONG(r,
+                     "field '%.*s' of message '%.*s' has a number or a type that protobuf does not know; write the "
+                     "descriptor set anew",
+                     SHOW(to->name), SHOW(in->name));
     }
     to->number = (uint32_t)said.number;
     to->type = (rr_schema_type)said.type; /* 0: what the named type is */
@@ -473,9 +460,8 @@ static bool check_numbers(reading *r, const rr_schema_message *in)
 {
     for (size_t k = 1; k < in->field_count; k++) {
         if (in->fields[k].number == in->fields[k - 1].number) {
-            return WRONG(
-                r, "message '%.*s' of the descriptor set has two fields of the number %u; write the set anew",
-                SHOW(in->name), in->fields[k].number);
+            return WRONG(r, "message '%.*s' of the descriptor set has two fields of the number %u; write the set anew",
+                         SHOW(in->name), in->fields[k].number);
         }
     }
     return true;
@@ -529,8 +515,7 @@ static bool read_message_options(reading *r, rr_slice bytes, rr_schema_message *
 }
 
 /* Its name, its options, and how many fields and oneofs it has. */
-static bool read_message_outline(reading *r, rr_slice bytes, rr_slice scope, rr_schema_message *to,
-                                 size_t *fields)
+static bool read_message_outline(reading *r, rr_slice bytes, rr_slice scope, rr_schema_message *to, size_t *fields)
 {
     rr_proto_reader in = rr_proto_over(bytes);
     rr_proto_field field;
@@ -636,11 +621,10 @@ static int by_enum_name(const void *a, const void *b)
 
 static bool is_twice(reading *r, rr_slice name, const rr_schema_file *one, const rr_schema_file *other)
 {
-    return WRONG(
-        r,
-        "'%.*s' is declared twice in the descriptor set, in '%.*s' and in '%.*s'; give one of them another "
-        "package",
-        SHOW(name), SHOW(one->name), SHOW(other->name));
+    return WRONG(r,
+                 "'%.*s' is declared twice in the descriptor set, in '%.*s' and in '%.*s'; give one of them another "
+                 "package",
+                 SHOW(name), SHOW(one->name), SHOW(other->name));
 }
 
 static bool order_names(reading *r, const rr_schema *schema)
@@ -656,8 +640,7 @@ static bool order_names(reading *r, const rr_schema *schema)
         const rr_schema_message *same = rr_schema_find_message(schema, r->enums[k].name);
 
         if (same != NULL || (k != 0 && rr_slice_equal(r->enums[k].name, r->enums[k - 1].name))) {
-            return is_twice(r, r->enums[k].name, same != NULL ? same->file : r->enums[k - 1].file,
-                            r->enums[k].file);
+            return is_twice(r, r->enums[k].name, same != NULL ? same->file : r->enums[k - 1].file, r->enums[k].file);
         }
     }
     return true;
@@ -701,30 +684,27 @@ static bool is_packable(rr_schema_type type)
     return rr_schema_wire(type) != RR_PROTO_BYTES && rr_schema_wire(type) != RR_PROTO_GROUP;
 }
 
-static bool resolve_type(reading *r, const rr_schema *schema, const rr_schema_message *in,
-                         rr_schema_field *field)
+static bool resolve_type(reading *r, const rr_schema *schema, const rr_schema_message *in, rr_schema_field *field)
 {
     if (field->type != 0 && !is_named_type(field->type)) {
         field->type_name = (rr_slice){0};
         return true;
     }
     if (!find_type(schema, in->name, field)) {
-        return WRONG(
-            r,
-            "field '%.*s' of message '%.*s' is of type '%.*s', which the descriptor set does not define; "
-            "write it with --include_imports",
-            SHOW(field->name), SHOW(in->name), is_printable(field->type_name) ? (int)field->type_name.len : 0,
-            field->type_name.data);
+        return WRONG(r,
+                     "field '%.*s' of message '%.*s' is of type '%.*s', which the descriptor set does not define; "
+                     "write it with --include_imports",
+                     SHOW(field->name), SHOW(in->name), is_printable(field->type_name) ? (int)field->type_name.len : 0,
+                     field->type_name.data);
     }
     if (field->type == 0) {
         field->type = field->message != NULL ? RR_SCHEMA_MESSAGE : RR_SCHEMA_ENUM;
     }
     if ((field->type == RR_SCHEMA_ENUM) != (field->enumeration != NULL)) {
-        return WRONG(
-            r,
-            "field '%.*s' of message '%.*s' is a message by its type, and an enum by the type's name, or "
-            "the other way round; write the descriptor set anew",
-            SHOW(field->name), SHOW(in->name));
+        return WRONG(r,
+                     "field '%.*s' of message '%.*s' is a message by its type, and an enum by the type's name, or "
+                     "the other way round; write the descriptor set anew",
+                     SHOW(field->name), SHOW(in->name));
     }
     field->type_name = field->message != NULL ? field->message->name : field->enumeration->name;
     return true;
@@ -754,11 +734,10 @@ static bool check_entry(reading *r, const rr_schema_message *entry)
 
     if (entry->map_entry &&
         (key == NULL || value == NULL || key->repeated || value->repeated || is_named_type(key->type))) {
-        return WRONG(
-            r,
-            "'%.*s' of the descriptor set is marked as the entry of a map, and has no key and value; write "
-            "the set anew",
-            SHOW(entry->name));
+        return WRONG(r,
+                     "'%.*s' of the descriptor set is marked as the entry of a map, and has no key and value; write "
+                     "the set anew",
+                     SHOW(entry->name));
     }
     return true;
 }
@@ -825,8 +804,7 @@ static bool count_all(reading *r)
 {
     for (size_t k = 0; k < r->source_count; k++) {
         r->file = &r->sources[k].file;
-        if (!r->sources[k].again &&
-            (!check_imports(r, &r->sources[k]) || !count_file(r, r->sources[k].bytes))) {
+        if (!r->sources[k].again && (!check_imports(r, &r->sources[k]) || !count_file(r, r->sources[k].bytes))) {
             return false;
         }
     }

@@ -60,11 +60,18 @@ static void redial(world *w)
     dial(w);
 }
 
+static const char settings[] =
+    "max_payload: 128KB\n"
+    "no_auth_user: all\n"
+    "authorization { users: [\n"
+    "  {user: all, password: all}\n"
+    "  {user: limited, password: limited, permissions: {publish: {deny: [\"forbidden.>\"]}}} ] }\n";
+
 static int begin(void **state)
 {
     world *w = calloc(1, sizeof *w);
 
-    if (w == NULL || !rr_server_start_nats(&w->server, "max_payload: 128KB\n")) {
+    if (w == NULL || !rr_server_start_nats(&w->server, settings)) {
         return -1;
     }
     dial(w);
@@ -118,8 +125,13 @@ static void make_consumer(world *w, jsConsumerConfig config)
 
 static rr_source_options options_of(world *w, rr_ack_mode ack)
 {
-    return (rr_source_options){.url = w->server.url, .stream = "S", .consumer = "C", .ack = ack, .create = true,
-                               .timeout_ms = 2000, .ack_wait_s = 30};
+    return (rr_source_options){.url = w->server.url,
+                               .stream = "S",
+                               .consumer = "C",
+                               .ack = ack,
+                               .create = true,
+                               .timeout_ms = 2000,
+                               .ack_wait_s = 30};
 }
 
 static rr_source *open_source(const rr_source_options *options)
@@ -266,8 +278,12 @@ static void a_consumer_that_does_not_fit_is_refused_in_words(void **state)
         const char *name, *word;
         jsConsumerConfig config;
     } rows[] = {
-        {"push", "push", base},         {"all", "ack: explicit", base},   {"deliver", "max_deliver is 3", base},
-        {"filter", "its filter", base}, {"pending", "max_ack_pending is 10", base}, {"wait", "ack_wait is 1000 ms", base},
+        {"push", "push", base},
+        {"all", "ack: explicit", base},
+        {"deliver", "max_deliver is 3", base},
+        {"filter", "its filter", base},
+        {"pending", "max_ack_pending is 10", base},
+        {"wait", "ack_wait is 1000 ms", base},
     };
     rows[0].config.DeliverSubject = "somewhere";
     rows[1].config.AckPolicy = js_AckAll;
@@ -807,8 +823,11 @@ static void what_is_published_is_kept_and_once_is_once(void **state)
     static const char bytes[] = "a\0b\xff\r\n\xc3\xa4 z";
     rr_header headers[] = {{RR_SLICE("Rr-Reason"), RR_SLICE("malformed")},
                            {RR_SLICE("Rr-Text"), {bytes, sizeof bytes - 1}}};
-    rr_publication item = {.subject = RR_SLICE("dead.S.7"), .payload = {bytes, sizeof bytes - 1}, .headers = headers,
-                           .header_count = 2, .once = true};
+    rr_publication item = {.subject = RR_SLICE("dead.S.7"),
+                           .payload = {bytes, sizeof bytes - 1},
+                           .headers = headers,
+                           .header_count = 2,
+                           .once = true};
     natsMsg *message = NULL;
     const char *value = NULL;
     char stream[256];
@@ -855,8 +874,12 @@ static void each_publication_fails_for_itself(void **state)
     static const struct {
         rr_status status;
         const char *word;
-    } wanted[] = {{RR_OK, ""}, {RR_CONFIG, "nowhere.1: no stream keeps it"}, {RR_INPUT, "at most 131072"},
-                  {RR_INPUT, "s.*"}, {RR_INPUT, "not a name"}, {RR_OK, ""}};
+    } wanted[] = {{RR_OK, ""},
+                  {RR_CONFIG, "nowhere.1: no stream keeps it"},
+                  {RR_INPUT, "at most 131072"},
+                  {RR_INPUT, "s.*"},
+                  {RR_INPUT, "not a name"},
+                  {RR_OK, ""}};
     rr_source *source;
 
     make_stream(w, "S", "s.>", js_LimitsPolicy);
@@ -873,6 +896,44 @@ static void each_publication_fails_for_itself(void **state)
     ops->close(source);
     redial(w);
     free(large);
+}
+
+/* A stream that is full, and a subject that the user may not publish on: the server answers, so it is one that refuses. */
+static void a_refusal_to_store_is_told_as_one(void **state)
+{
+    world *w = *state;
+    rr_source_options options = options_of(w, RR_ACK_EXPLICIT);
+    rr_publication items[] = {
+        {.subject = RR_SLICE("full.1"), .payload = RR_SLICE("more than that")},
+        {.subject = RR_SLICE("forbidden.1"), .payload = RR_SLICE("x")},
+        {.subject = RR_SLICE("s.1"), .payload = RR_SLICE("fine")},
+    };
+    static const char *const words[] = {"maximum bytes exceeded",
+                                        "Permissions Violation for Publish to \"forbidden.1\"", ""};
+    jsStreamConfig config;
+    rr_source *source;
+
+    make_stream(w, "S", "s.>", js_LimitsPolicy);
+    make_stream(w, "FORBIDDEN", "forbidden.>", js_LimitsPolicy);
+    jsStreamConfig_Init(&config);
+    config.Name = "FULL";
+    config.Subjects = (const char *[]){"full.>"};
+    config.SubjectsLen = 1;
+    config.MaxBytes = 10;
+    config.Discard = js_DiscardNew;
+    assert_int_equal(js_AddStream(NULL, w->js, &config, NULL, NULL), NATS_OK);
+    options.user = options.password = "limited";
+    source = open_source(&options);
+    for (int times = 0; times < 2; times++) {
+        assert_int_equal(ops->publish(source, items, 3, NULL), RR_OK);
+        for (size_t k = 0; k < 3; k++) {
+            assert_int_equal(items[k].error.status, words[k][0] == '\0' ? RR_OK : RR_REFUSED_BY_SERVER);
+            if (strstr(items[k].error.text, words[k]) == NULL) {
+                fail_msg("'%s' does not say '%s'", items[k].error.text, words[k]);
+            }
+        }
+    }
+    ops->close(source);
 }
 
 static void many_are_published_at_once(void **state)
@@ -962,14 +1023,129 @@ static void ranges_of_a_work_queue(void **state)
     ranges_are_read_again(*state, js_WorkQueuePolicy);
 }
 
+/* --- a place by time --- */
+
+typedef struct stored {
+    uint64_t sequences[2048];
+    int64_t times[2048];
+    size_t count;
+} stored;
+
+static bool note_time(void *context, const rr_delivery *delivery)
+{
+    stored *all = context;
+
+    all->sequences[all->count] = delivery->stream_sequence;
+    all->times[all->count++] = delivery->stored_at_us;
+    return true;
+}
+
+static uint64_t find(rr_source *source, int64_t time_us)
+{
+    rr_error error = {0};
+    uint64_t sequence = UINT64_MAX;
+
+    if (ops->find_time(source, time_us, &sequence, &error) != RR_OK) {
+        fail_msg("find_time: %s", error.text);
+    }
+    return sequence;
+}
+
+/* As a look at every message finds it; equal times are told apart by nobody, so the first of them counts. */
+static uint64_t find_slowly(const stored *all, int64_t time_us)
+{
+    for (size_t k = 0; k < all->count; k++) {
+        if (all->times[k] >= time_us) {
+            return all->sequences[k];
+        }
+    }
+    return 0;
+}
+
+static void check_places(rr_source *source)
+{
+    stored *all = calloc(1, sizeof *all);
+
+    assert_non_null(all);
+    assert_int_equal(ops->replay(source, 1, 0, note_time, all, NULL), RR_OK);
+    for (size_t k = 0; k < all->count; k += 7) {
+        for (int64_t by = -1; by <= 1; by++) {
+            assert_int_equal(find(source, all->times[k] + by), find_slowly(all, all->times[k] + by));
+        }
+    }
+    assert_int_equal(find(source, 0), all->count == 0 ? 0 : all->sequences[0]);
+    assert_int_equal(find(source, INT64_MIN), all->count == 0 ? 0 : all->sequences[0]);
+    assert_int_equal(find(source, INT64_MAX), 0);
+    assert_int_equal(find(source, INT64_C(4000000000000000)), 0); /* a time that is to come */
+    if (all->count != 0) {
+        assert_int_equal(find(source, all->times[all->count - 1] + 1), 0);
+    }
+    free(all);
+}
+
+static void delete_messages(world *w, uint64_t from, uint64_t to)
+{
+    for (uint64_t at = from; at <= to; at++) {
+        assert_int_equal(js_DeleteMsg(w->js, "S", at, NULL, NULL), NATS_OK);
+    }
+}
+
+static void places_are_found_by_time(world *w, jsRetentionPolicy retention, const char *filter)
+{
+    rr_source_options options = options_of(w, RR_ACK_EXPLICIT);
+    rr_source_info info;
+    rr_source *source;
+    jsOptions purge;
+
+    options.filter = filter;
+    make_stream(w, "S", "s.>", retention);
+    source = open_source(&options);
+    check_places(source); /* it is empty, and always was */
+    put(w, "s", 700);
+    check_places(source);
+    delete_messages(w, 1, 3);
+    delete_messages(w, 100, 180);
+    delete_messages(w, 690, 700); /* also the last ones */
+    check_places(source);
+    jsOptions_Init(&purge);
+    purge.Stream.Purge.Sequence = 300;
+    assert_int_equal(js_PurgeStream(w->js, "S", &purge, NULL), NATS_OK);
+    put(w, "s", 50);
+    check_places(source);
+    assert_int_equal(js_PurgeStream(w->js, "S", NULL, NULL), NATS_OK);
+    check_places(source); /* empty again, with sequences behind it */
+    assert_int_equal(ops->info(source, &info, NULL), RR_OK);
+    assert_int_equal(info.deliveries, 0);
+    ops->close(source);
+}
+
+static void places_of_a_stream(void **state)
+{
+    places_are_found_by_time(*state, js_LimitsPolicy, NULL);
+}
+
+static void places_of_some_subjects(void **state)
+{
+    places_are_found_by_time(*state, js_LimitsPolicy, "s.1");
+}
+
+static void places_of_a_work_queue(void **state)
+{
+    places_are_found_by_time(*state, js_WorkQueuePolicy, NULL);
+}
+
 /* --- the parts without a server --- */
 
 static void reply_subjects_are_read_and_written(void **state)
 {
     static const char short_form[] = "$JS.ACK.S.C.3.12.15.1700000000123456789.7";
     static const char long_form[] = "$JS.ACK.hub.ACCOUNT.S.C.1.18446744073709551615.15.1700000000123456789.7.token";
-    static const char *const bad[] = {"", "$JS.ACK.S.C.3.12.15.1.", "$JS.ACK.S.C.3.12.15.1", "$JS.ACK.S.C.x.12.15.1.2",
-                                      "$JS.ACK.S.C.3.18446744073709551616.15.1.2", "_INBOX.a.b.c.1.2.3.4.5"};
+    static const char *const bad[] = {"",
+                                      "$JS.ACK.S.C.3.12.15.1.",
+                                      "$JS.ACK.S.C.3.12.15.1",
+                                      "$JS.ACK.S.C.x.12.15.1.2",
+                                      "$JS.ACK.S.C.3.18446744073709551616.15.1.2",
+                                      "_INBOX.a.b.c.1.2.3.4.5"};
     char text[RR_REPLY_MAX];
     rr_slice head;
     rr_reply reply;
@@ -1099,9 +1275,13 @@ int main(int argc, char **argv)
         REAL(two_readers_share_under_explicit),
         REAL(what_is_published_is_kept_and_once_is_once),
         REAL(each_publication_fails_for_itself),
+        REAL(a_refusal_to_store_is_told_as_one),
         REAL(many_are_published_at_once),
         REAL(ranges_of_a_stream),
         REAL(ranges_of_a_work_queue),
+        REAL(places_of_a_stream),
+        REAL(places_of_some_subjects),
+        REAL(places_of_a_work_queue),
     };
 
     if (!rr_server_installed(RR_SERVER_NATS)) {

@@ -129,8 +129,8 @@ static size_t log_read(world *w, rr_slice log, const char *drainer, int idle_ms,
 {
     size_t count = 0;
 
-    assert_int_equal(
-        w->ops->log_read(w->store, log, drainer, idle_ms, 100, &w->arena, entries, &count, &w->error), RR_OK);
+    assert_int_equal(w->ops->log_read(w->store, log, drainer, idle_ms, 100, &w->arena, entries, &count, &w->error),
+                     RR_OK);
     return count;
 }
 
@@ -363,8 +363,7 @@ static void sides_are_written_and_removed_with_the_unit(void **state)
     assert_int_equal(swap_one(w, &swap), RR_SWAP_WON);
     assert_true(same(load(w, left), text("L")));
     assert_true(same(load(w, right), text("R")));
-    swap = (rr_swap){
-        .key = unit, .token = token(w, 1), .value = value(w, "y", 2), .sides = change, .side_count = 2};
+    swap = (rr_swap){.key = unit, .token = token(w, 1), .value = value(w, "y", 2), .sides = change, .side_count = 2};
     assert_int_equal(swap_one(w, &swap), RR_SWAP_WON);
     assert_int_equal(load(w, left).len, 0);
     assert_true(same(load(w, right), text("R2")));
@@ -407,8 +406,7 @@ static void parts_are_read_by_name_or_all(void **state)
 
     assert_int_equal(swap_one(w, &swap), RR_SWAP_WON);
     pairs[0].bytes = text("A2");
-    swap = (rr_swap){
-        .key = swap.key, .token = token(w, 1), .value = value(w, "y", 2), .parts = pairs, .part_count = 3};
+    swap = (rr_swap){.key = swap.key, .token = token(w, 1), .value = value(w, "y", 2), .parts = pairs, .part_count = 3};
     assert_int_equal(swap_one(w, &swap), RR_SWAP_WON);
     reads[0] = (rr_parts_read){.key = swap.key, .token = token(w, 2), .ids = ids, .id_count = 4};
     reads[1] = (rr_parts_read){.key = swap.key, .token = token(w, 2), .all = true};
@@ -423,8 +421,7 @@ static void parts_are_read_by_name_or_all(void **state)
         bool known = false;
 
         for (size_t j = 0; j < 3; j++) {
-            known |=
-                same(reads[1].parts[i].name, pairs[j].name) && same(reads[1].parts[i].bytes, pairs[j].bytes);
+            known |= same(reads[1].parts[i].name, pairs[j].name) && same(reads[1].parts[i].bytes, pairs[j].bytes);
         }
         assert_true(known);
     }
@@ -551,10 +548,9 @@ static void entries_that_are_not_done_go_to_another_after_a_while(void **state)
     assert_int_equal(log_read(w, log, "two", 50, &entries), 3);
     assert_true(same(entries[0].bytes, text(texts[0])));
     assert_true(same(entries[1].bytes, text(texts[2])));
-    assert_int_equal(w->ops->log_done(w->store, log,
-                                      (rr_slice[]){entries[0].id, entries[1].id, entries[2].id}, 3,
-                                      &w->error),
-                     RR_OK);
+    assert_int_equal(
+        w->ops->log_done(w->store, log, (rr_slice[]){entries[0].id, entries[1].id, entries[2].id}, 3, &w->error),
+        RR_OK);
     assert_int_equal(log_read(w, log, "one", 0, &entries), 0);
 }
 
@@ -568,13 +564,12 @@ static void a_read_takes_no_more_than_asked_for(void **state)
 
     append(w, log, texts, 5);
     for (size_t i = 0; i < 3; i++) {
-        assert_int_equal(
-            w->ops->log_read(w->store, log, "one", 60000, 2, &w->arena, &entries, &count, &w->error), RR_OK);
+        assert_int_equal(w->ops->log_read(w->store, log, "one", 60000, 2, &w->arena, &entries, &count, &w->error),
+                         RR_OK);
         assert_int_equal(count, i < 2 ? 2 : 1);
         assert_true(same(entries[0].bytes, text(texts[2 * i])));
     }
-    assert_int_equal(w->ops->log_read(w->store, log, "one", 0, 2, &w->arena, &entries, &count, &w->error),
-                     RR_OK);
+    assert_int_equal(w->ops->log_read(w->store, log, "one", 0, 2, &w->arena, &entries, &count, &w->error), RR_OK);
     assert_int_equal(count, 2);
     assert_true(same(entries[0].bytes, text(texts[0])));
 }
@@ -608,13 +603,11 @@ static rr_slice note(world *w, rr_slice name)
     return got;
 }
 
-static bool set_note(world *w, rr_slice name, const char *expected, const char *to,
-                     const rr_store_identity *same_as)
+static bool set_note(world *w, rr_slice name, const char *expected, const char *to, const rr_store_identity *same_as)
 {
     bool done = true;
 
-    assert_int_equal(w->ops->note_set(w->store, name, text(expected), text(to), 0, same_as, &done, &w->error),
-                     RR_OK);
+    assert_int_equal(w->ops->note_set(w->store, name, text(expected), text(to), 0, same_as, &done, &w->error), RR_OK);
     return done;
 }
 
@@ -676,10 +669,8 @@ static void a_walk_finds_the_units_under_a_prefix_taken_literally(void **state)
     odd = in_arena(w, "wXa?%s", w->prefix + 7);
     make(w, odd);
     for (unsigned i = 0; i < 40; i++) {
-        rr_swap swap = {.key = in_arena(w, "%s%u", w->prefix, i),
-                        .value = value(w, "x", i),
-                        .parts = &pair,
-                        .part_count = 1};
+        rr_swap swap = {
+            .key = in_arena(w, "%s%u", w->prefix, i), .value = value(w, "x", i), .parts = &pair, .part_count = 1};
 
         assert_int_equal(swap_one(w, &swap), RR_SWAP_WON);
     }
@@ -705,10 +696,18 @@ static void a_sweep_removes_what_it_is_told_to(void **state)
     rr_slice entry = text("{}"), beside = in_arena(w, "Z%s1", w->prefix), kept = in_arena(w, "%s-kept", w->prefix);
     rr_slice key = in_arena(w, "%sunit", w->prefix), side_key = in_arena(w, "%sside", w->prefix);
     rr_side side = {.key = side_key, .value = text("s")};
-    rr_swap swap = {.key = key, .value = value(w, "x", 1), .parts = &pair, .part_count = 1, .sides = &side,
-                    .side_count = 1, .open = RR_OPEN_ADD, .open_key = in_arena(w, "%sopen", w->prefix),
-                    .open_score_ms = 1, .log_key = in_arena(w, "%slog", w->prefix),
-                    .entries = &entry, .entry_count = 1};
+    rr_swap swap = {.key = key,
+                    .value = value(w, "x", 1),
+                    .parts = &pair,
+                    .part_count = 1,
+                    .sides = &side,
+                    .side_count = 1,
+                    .open = RR_OPEN_ADD,
+                    .open_key = in_arena(w, "%sopen", w->prefix),
+                    .open_score_ms = 1,
+                    .log_key = in_arena(w, "%slog", w->prefix),
+                    .entries = &entry,
+                    .entry_count = 1};
     rr_parts_read read = {.key = key, .all = true};
     rr_log_entry *entries;
     uint64_t removed = 0;
@@ -815,10 +814,7 @@ static void a_poisoned_companion_leaves_its_unit_unwritten(void **state)
 static void a_poisoned_open_list_leaves_its_unit_unwritten(void **state)
 {
     world *w = *state;
-    rr_swap swap = {.key = key(w, "unit"),
-                    .value = value(w, "x", 1),
-                    .open = RR_OPEN_ADD,
-                    .open_key = key(w, "note")};
+    rr_swap swap = {.key = key(w, "unit"), .value = value(w, "x", 1), .open = RR_OPEN_ADD, .open_key = key(w, "note")};
 
     assert_int_equal(w->ops->note_put(w->store, swap.open_key, text("a string"), 0, &w->error), RR_OK);
     assert_int_equal(swap_one(w, &swap), RR_SWAP_FAILED);
@@ -908,8 +904,7 @@ static void values_parts_and_sides_expire_when_they_should(void **state)
                     .side_count = 1,
                     .parts = &pair,
                     .part_count = 1};
-    rr_swap later = {
-        .key = swap.key, .token = token(w, 1), .value = value(w, "y", 2), .expire_at_ms = at + 5};
+    rr_swap later = {.key = swap.key, .token = token(w, 1), .value = value(w, "y", 2), .expire_at_ms = at + 5};
     rr_swap never = {.key = swap.key, .token = token(w, 2), .value = value(w, "z", 3)};
 
     assert_int_equal(swap_one(w, &swap), RR_SWAP_WON);
@@ -972,16 +967,14 @@ static void what_is_gone_leaves_the_open_list(void **state)
 static void a_list_under_our_prefix_is_never_overwritten(void **state)
 {
     world *w = *state;
-    rr_swap swaps[2] = {
-        {.key = key(w, "list"), .value = value(w, "x", 1)},
-        {.key = key(w, "list"), .token = token(w, 1), .value = value(w, "x", 2), .partless = true}};
+    rr_swap swaps[2] = {{.key = key(w, "list"), .value = value(w, "x", 1)},
+                        {.key = key(w, "list"), .token = token(w, 1), .value = value(w, "x", 2), .partless = true}};
 
     tell("RPUSH %s a b", name_of(w, "list"));
     swap_all(w, swaps, 2);
     assert_int_equal(swaps[0].answer, RR_SWAP_FAILED);
     assert_int_equal(swaps[1].answer, RR_SWAP_FAILED);
-    assert_non_null(
-        strstr(swaps[0].error.text, "holds a list, not a string: another program writes under our prefix"));
+    assert_non_null(strstr(swaps[0].error.text, "holds a list, not a string: another program writes under our prefix"));
     assert_string_equal(tell("LLEN %s", name_of(w, "list")), "2");
 }
 
@@ -991,8 +984,8 @@ static void notes_end_after_their_time_to_live(void **state)
     bool done;
 
     assert_int_equal(w->ops->note_put(w->store, key(w, "a"), text("x"), 60000, &w->error), RR_OK);
-    assert_int_equal(
-        w->ops->note_set(w->store, key(w, "b"), text(""), text("x"), 60000, NULL, &done, &w->error), RR_OK);
+    assert_int_equal(w->ops->note_set(w->store, key(w, "b"), text(""), text("x"), 60000, NULL, &done, &w->error),
+                     RR_OK);
     assert_true(atoll(tell("PTTL %s", name_of(w, "a"))) > 50000);
     assert_true(atoll(tell("PTTL %s", name_of(w, "b"))) > 50000);
 }
@@ -1106,9 +1099,8 @@ static void a_stopped_server_is_unavailable_at_once_and_comes_back_as_another(vo
     assert_int_equal(load(w, unit).len, 0);
     assert_int_equal(w->ops->identity(w->store, &after, &w->error), RR_OK);
     assert_string_not_equal(before.incarnation, after.incarnation);
-    assert_int_equal(w->ops->note_set(w->store, key(w, "checkpoint"), text(""), text("floor"), 0, &before,
-                                      &done, &w->error),
-                     RR_OK);
+    assert_int_equal(
+        w->ops->note_set(w->store, key(w, "checkpoint"), text(""), text("floor"), 0, &before, &done, &w->error), RR_OK);
     assert_false(done);
     make(w, unit);
 }
@@ -1136,7 +1128,7 @@ static void a_full_server_refuses_before_it_writes(void **state)
 
     make(w, unit);
     tell("CONFIG SET maxmemory 1");
-    assert_int_equal(w->ops->swap(w->store, &swap, 1, &w->arena, &w->error), RR_UNAVAILABLE);
+    assert_int_equal(w->ops->swap(w->store, &swap, 1, &w->arena, &w->error), RR_REFUSED_BY_SERVER);
     assert_int_equal(swap.answer, RR_SWAP_UNKNOWN);
     assert_non_null(strstr(w->error.text, "OOM"));
     tell("CONFIG SET maxmemory 0");
@@ -1144,17 +1136,123 @@ static void a_full_server_refuses_before_it_writes(void **state)
     assert_int_equal(swap_one(w, &swap), RR_SWAP_WON);
 }
 
-static void a_replica_is_unavailable_for_writes(void **state)
+/* A server that answers, and refuses writes: by a swap that is one command, by one of the function, by a note and by an
+ * entry alone. Nothing is done, no unit is blamed for it, and afterwards all of it works. */
+static void expect_refused_writes(world *w, const char *word)
+{
+    rr_slice entry = text("{}");
+    rr_swap rows[] = {
+        {.key = in_arena(w, "%snew-%s", w->prefix, word), .value = value(w, "x", 1)},
+        {.key = in_arena(w, "%sthere", w->prefix), .token = token(w, 1), .value = value(w, "y", 1)},
+        {.key = in_arena(w, "%sexpires", w->prefix),
+         .token = token(w, 1),
+         .value = value(w, "y", 1),
+         .expire_at_ms = clock_ms(CLOCK_REALTIME) + 100000},
+        {.key = in_arena(w, "%slogged", w->prefix),
+         .token = token(w, 1),
+         .value = value(w, "y", 1),
+         .log_key = in_arena(w, "%slog", w->prefix),
+         .entries = &entry,
+         .entry_count = 1},
+        {.log_key = in_arena(w, "%slog", w->prefix), .entries = &entry, .entry_count = 1},
+    };
+
+    for (size_t k = 0; k < sizeof rows / sizeof *rows; k++) {
+        w->error = (rr_error){0};
+        assert_int_equal(w->ops->swap(w->store, &rows[k], 1, &w->arena, &w->error), RR_REFUSED_BY_SERVER);
+        assert_int_equal(w->error.status, RR_REFUSED_BY_SERVER);
+        assert_int_equal(rows[k].answer, RR_SWAP_UNKNOWN);
+        assert_int_equal(rows[k].error.status, RR_OK);
+        if (strstr(w->error.text, word) == NULL) {
+            fail_msg("'%s' does not say '%s'", w->error.text, word);
+        }
+    }
+    assert_int_equal(w->ops->note_put(w->store, in_arena(w, "%snote", w->prefix), text("x"), 0, &w->error),
+                     RR_REFUSED_BY_SERVER);
+}
+
+static void each_kind_of_refusal_is_told_as_one(void **state)
+{
+    static const struct {
+        const char *word, *begin, *end;
+    } rows[] = {
+        {"OOM", "CONFIG SET maxmemory 1", "CONFIG SET maxmemory 0"},
+        {"READONLY", "REPLICAOF 127.0.0.1 1", "REPLICAOF NO ONE"},
+        {"NOREPLICAS", "CONFIG SET min-replicas-to-write 1", "CONFIG SET min-replicas-to-write 0"},
+    };
+    static const char *const names[] = {"there", "expires", "logged"};
+    world *w = *state;
+
+    for (size_t k = 0; k < sizeof names / sizeof *names; k++) {
+        make(w, in_arena(w, "%s%s", w->prefix, names[k]));
+    }
+    for (size_t k = 0; k < sizeof rows / sizeof *rows; k++) {
+        rr_slice unit = in_arena(w, "%safter-%zu", w->prefix, k);
+
+        tell("%s", rows[k].begin);
+        expect_refused_writes(w, rows[k].word);
+        tell("%s", rows[k].end);
+        make(w, unit);
+    }
+}
+
+/* Permissions that are taken away while the store is open, also ones that only the function needs. */
+static void a_lost_permission_is_a_refusal(void **state)
+{
+    static const char *const lost[] = {"-fcall -set", "-mset -set", "-getrange -get -set"};
+    world *w = *state;
+    rr_slice there = key(w, "there");
+    rr_parts_read read = {.key = there, .token = token(w, 1), .all = true};
+    rr_load loads[1] = {{.key = there}};
+    rr_store *store = NULL;
+    char url[128];
+
+    make(w, there);
+    tell("ACL SETUSER limited on >secret ~* &* +@all");
+    snprintf(url, sizeof url, "redis://limited:secret@127.0.0.1:%d", server.port);
+    assert_int_equal(w->ops->open(url, NULL, &store, &w->error), RR_OK);
+    for (size_t k = 0; k < sizeof lost / sizeof *lost; k++) {
+        rr_swap swaps[2] = {{.key = there, .token = token(w, 1), .value = value(w, "y", 2)},
+                            {.key = in_arena(w, "%snew-%zu", w->prefix, k), .value = value(w, "x", 1)}};
+        char order[128];
+
+        snprintf(order, sizeof order, "ACL SETUSER limited %s", lost[k]);
+        tell("%s", order);
+        assert_int_equal(w->ops->swap(store, swaps, 2, &w->arena, &w->error), RR_REFUSED_BY_SERVER);
+        assert_int_equal(swaps[0].answer, RR_SWAP_UNKNOWN);
+        assert_int_equal(swaps[0].error.status, RR_OK);
+        assert_non_null(strstr(w->error.text, "redis at "));
+        tell("ACL SETUSER limited +@all");
+    }
+    tell("ACL SETUSER limited -hgetall");
+    assert_int_equal(w->ops->read_parts(store, &read, 1, &w->arena, &w->error), RR_REFUSED_BY_SERVER);
+    tell("ACL SETUSER limited -mget");
+    assert_int_equal(w->ops->load(store, loads, 1, &w->arena, &w->error), RR_REFUSED_BY_SERVER);
+    tell("ACL SETUSER limited +@all");
+    assert_int_equal(w->ops->read_parts(store, &read, 1, &w->arena, &w->error), RR_OK);
+    w->ops->close(store);
+    assert_true(same(load(w, there), value(w, "first", 1)));
+}
+
+/* A password that was right and is no longer is no wrong configuration of ours: the store waits for it. */
+static void a_password_that_was_changed_is_a_refusal(void **state)
 {
     world *w = *state;
-    rr_slice unit = key(w, "unit");
-    rr_swap swap = {.key = unit, .value = value(w, "y", 2)};
+    rr_load loads[1] = {{.key = key(w, "unit")}};
+    rr_store *store = NULL;
+    char url[128];
 
-    tell("REPLICAOF 127.0.0.1 1");
-    assert_int_equal(w->ops->swap(w->store, &swap, 1, &w->arena, &w->error), RR_UNAVAILABLE);
-    assert_non_null(strstr(w->error.text, "READONLY"));
-    tell("REPLICAOF NO ONE");
-    assert_int_equal(swap_one(w, &swap), RR_SWAP_WON);
+    tell("ACL SETUSER changed on >first ~* &* +@all");
+    snprintf(url, sizeof url, "redis://changed:first@127.0.0.1:%d", server.port);
+    assert_int_equal(w->ops->open(url, NULL, &store, &w->error), RR_OK);
+    tell("ACL SETUSER changed resetpass >second");
+    tell("CLIENT KILL USER changed");
+    assert_int_equal(w->ops->load(store, loads, 1, &w->arena, &w->error), RR_UNAVAILABLE);
+    assert_int_equal(w->ops->load(store, loads, 1, &w->arena, &w->error), RR_REFUSED_BY_SERVER);
+    assert_non_null(strstr(w->error.text, "WRONGPASS"));
+    tell("ACL SETUSER changed resetpass >first");
+    assert_int_equal(w->ops->load(store, loads, 1, &w->arena, &w->error), RR_OK);
+    w->ops->close(store);
 }
 
 /* ---- opening ---- */
@@ -1235,7 +1333,8 @@ static void *answer_info(void *context)
     char in[1024], out[1024];
 
     while (peer >= 0 && recv(peer, in, sizeof in, 0) > 0) {
-        int len = snprintf(out, sizeof out, "$%zu\r\n%s\r\n", strlen(at->info), at->info);
+        int len = at->info[0] == '-' ? snprintf(out, sizeof out, "%s\r\n", at->info)
+                                     : snprintf(out, sizeof out, "$%zu\r\n%s\r\n", strlen(at->info), at->info);
 
         if (send(peer, out, (size_t)len, MSG_NOSIGNAL) < 0) {
             break;
@@ -1277,6 +1376,31 @@ static void old_servers_clusters_and_strangers_are_refused_in_words(void **state
     assert_non_null(strstr(error.text, "cluster"));
     assert_int_equal(open_impostor("hello", &error), RR_UNAVAILABLE);
     assert_non_null(strstr(error.text, "is this a Redis server?"));
+}
+
+/* At the first connection a refusal of what we are is a wrong configuration; any other one may pass. */
+static void a_refusal_at_the_start_is_told_by_its_kind(void **state)
+{
+    static const struct {
+        const char *answer;
+        rr_status status;
+    } rows[] = {
+        {"-LOADING Redis is loading the dataset in memory", RR_REFUSED_BY_SERVER},
+        {"-BUSY Redis is busy running a script", RR_REFUSED_BY_SERVER},
+        {"-MASTERDOWN Link with MASTER is down", RR_REFUSED_BY_SERVER},
+        {"-MISCONF Errors writing to the AOF file", RR_REFUSED_BY_SERVER},
+        {"-ERR max number of clients reached", RR_REFUSED_BY_SERVER},
+        {"-NOAUTH Authentication required.", RR_CONFIG},
+        {"-NOPERM this user has no permissions to run the 'info' command", RR_CONFIG},
+    };
+    (void)state;
+
+    for (size_t k = 0; k < sizeof rows / sizeof *rows; k++) {
+        rr_error error = {0};
+
+        assert_int_equal(open_impostor(rows[k].answer, &error), rows[k].status);
+        assert_non_null(strstr(error.text, rows[k].answer + 1));
+    }
 }
 
 /* ---- the wrapper ---- */
@@ -1521,7 +1645,8 @@ static void a_full_round_takes_the_answers_of_loads_that_have_none_yet(void **st
     }
     for (unsigned i = 0; i < OLD; i++) {
         make(w, loads[LOADS - 1 - i].key);
-        old[i] = (rr_swap){.key = loads[LOADS - 1 - i].key, .token = token(w, i == 1 ? 9 : 1), .value = value(w, "second", 2)};
+        old[i] = (rr_swap){
+            .key = loads[LOADS - 1 - i].key, .token = token(w, i == 1 ? 9 : 1), .value = value(w, "second", 2)};
     }
     assert_int_equal(w->ops->load_ahead(w->store, loads, LOADS, &w->arena, &w->error), RR_OK);
     assert_int_equal(w->ops->load_next(w->store, &ready, &w->error), RR_OK);
@@ -1692,19 +1817,21 @@ int main(void)
         PROMISE(a_killed_connection_makes_swaps_unknown_and_heals),
         PROMISE(a_silent_server_times_out_and_its_late_answer_is_never_taken),
         PROMISE(a_full_server_refuses_before_it_writes),
-        PROMISE(a_replica_is_unavailable_for_writes),
+        PROMISE(each_kind_of_refusal_is_told_as_one),
+        PROMISE(a_lost_permission_is_a_refusal),
+        PROMISE(a_password_that_was_changed_is_a_refusal),
         PROMISE(a_swap_is_not_done_until_its_replica_has_it),
         PROMISE(what_was_only_read_can_be_confirmed),
         PROMISE(urls_that_cannot_be_read_are_refused_without_the_password),
         PROMISE(passwords_databases_and_sockets_are_understood),
         PROMISE(old_servers_clusters_and_strangers_are_refused_in_words),
+        PROMISE(a_refusal_at_the_start_is_told_by_its_kind),
         PROMISE(a_server_that_went_and_came_back_is_not_taken_for_the_same),
         PROMISE(a_stopped_server_is_unavailable_at_once_and_comes_back_as_another),
     };
     int failed = cmocka_run_group_tests_name("memory", any_store, open_memory, close_world);
 
-    failed +=
-        cmocka_run_group_tests_name("memory behind the faulty wrapper", any_store, open_faulty, close_world);
+    failed += cmocka_run_group_tests_name("memory behind the faulty wrapper", any_store, open_faulty, close_world);
     failed += cmocka_run_group_tests_name("faults", faults, NULL, NULL);
     if (!rr_server_installed(RR_SERVER_REDIS)) {
         print_message("redis-server is not installed: its store is not tested\n");

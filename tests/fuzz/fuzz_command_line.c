@@ -1,5 +1,5 @@
 /* Command lines: words that are read, and written again in one canonical form, read as the same. The frame is the
- * program's (main.c, built with another name for its main); the commands are made for this, with rows of all kinds. */
+ * program's (main.c, built with another name for its main, args.c and output.c); the commands are made for this, with rows of all kinds. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <stdio.h>
 #include <stdlib.h>
@@ -31,7 +31,8 @@ static int take(const rr_args *args)
         RR_MUST(!option->required || rr_args_value(args, option->name) != NULL);
         RR_MUST(rr_args_flag(args, option->name) == (rr_args_value(args, option->name) != NULL));
     }
-    RR_MUST(args->operand_count >= args->command->operands_least && args->operand_count <= args->command->operands_most);
+    RR_MUST(args->operand_count >= args->command->operands_least &&
+            args->operand_count <= args->command->operands_most);
     if (runs++ == 0) {
         read_first = *args;
         for (size_t k = 0; k < args->operand_count; k++) {
@@ -57,12 +58,17 @@ static const rr_cli_option mixed[] = {
     RR_CLI_JSON,
     RR_CLI_END,
 };
-static const rr_cli_option flags[] = {{.name = "a", .letter = 'a', .help = "h"}, {.name = "all", .letter = 'b', .help = "h"},
-                                      RR_CLI_END};
+static const rr_cli_option flags[] = {
+    {.name = "a", .letter = 'a', .help = "h"}, {.name = "all", .letter = 'b', .help = "h"}, RR_CLI_END};
 
-#define COMMAND(id, table, least, most)                                                                       \
-    const rr_command rr_command_##id = {.name = #id, .summary = "s", .operands = "[X]", .operands_least = least, \
-                                        .operands_most = most, .options = table, .run = take}
+#define COMMAND(id, table, least, most) \
+    const rr_command rr_command_##id = {.name = #id, \
+                                        .summary = "s", \
+                                        .operands = "[X]", \
+                                        .operands_least = least, \
+                                        .operands_most = most, \
+                                        .options = table, \
+                                        .run = take}
 
 COMMAND(apply, mixed, 0, 1);
 COMMAND(run, flags, 0, 0);
@@ -83,8 +89,9 @@ void rr_help_command(const rr_command *command)
     RR_MUST(command != NULL);
 }
 
-void rr_help_program(void)
+void rr_help_program(const rr_command *const *commands)
 {
+    RR_MUST(commands[0] != NULL);
 }
 
 static void read_again(void)

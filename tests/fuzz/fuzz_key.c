@@ -7,7 +7,8 @@ static const rr_slice prefix = {"rr", 2};
 
 static rr_slice print(const rr_key_parts *parts, rr_buf *out)
 {
-    rr_contract contract = {.name = parts->contract, .window_kind = parts->has_window ? RR_WINDOW_ANY : RR_WINDOW_GLOBAL};
+    rr_contract contract = {.name = parts->contract,
+                            .window_kind = parts->has_window ? RR_WINDOW_ANY : RR_WINDOW_GLOBAL};
 
     rr_buf_clear(out);
     if (parts->is_sessions) {

@@ -3,7 +3,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <yajl/yajl_tree.h>
 
-#include "drain.h"
+#include "outbox.h"
 #include "kit.h"
 
 enum { ENTRIES_MAX = 16 };
@@ -54,8 +54,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     static const rr_store_ops store_ops = {.log_read = log_read, .log_done = log_done};
     static const rr_channel_ops channel_ops = {.send = send_checked};
-    rr_live_channel channel = {.ops = &channel_ops};
-    rr_live_options options = {.store_ops = &store_ops, .prefix = RR_SLICE("rr"), .channels = &channel, .channel_count = 1};
+    rr_bound_channel channel = {.ops = &channel_ops};
+    rr_service_options options = {
+        .env.store_ops = &store_ops, .env.prefix = RR_SLICE("rr"), .channels = &channel, .channel_count = 1};
     fuzz_input in = {data, size};
     uint64_t sent = 0;
 
@@ -63,7 +64,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     while (entry_count < ENTRIES_MAX && in.left != 0) {
         entries[entry_count++] = (rr_log_entry){.id = RR_SLICE("1-1"), .bytes = fuzz_until(&in, '\n')};
     }
-    RR_MUST(rr_drain_once(&options, NULL, "fuzz", fuzz_arena(0), &sent, NULL) == RR_OK);
+    RR_MUST(rr_outbox_send(&options, NULL, "fuzz", fuzz_arena(0), &sent, NULL) == RR_OK);
     RR_MUST(done_count == entry_count);
     return 0;
 }

@@ -76,18 +76,12 @@ static void put_entry(rr_buf *message, const char *name, const field *key, const
 static void put_message(rr_buf *file)
 {
     static const field fields[] = {
-        {"s", 1, 1, RR_SCHEMA_STRING, NULL, false},
-        {"i", 2, 1, RR_SCHEMA_INT64, NULL, false},
-        {"z", 3, 1, RR_SCHEMA_SINT32, NULL, false},
-        {"b", 4, 1, RR_SCHEMA_BOOL, NULL, false},
-        {"e", 5, 1, RR_SCHEMA_ENUM, ".f.E", false},
-        {"d", 6, 1, RR_SCHEMA_DOUBLE, NULL, false},
-        {"m", 7, 1, RR_SCHEMA_MESSAGE, ".f.M", false},
-        {"r", 8, 3, RR_SCHEMA_MESSAGE, ".f.M", false},
-        {"c", 9, 3, RR_SCHEMA_MESSAGE, ".f.M.CEntry", false},
-        {"n", 10, 3, RR_SCHEMA_MESSAGE, ".f.M.NEntry", false},
-        {"os", 11, 1, RR_SCHEMA_STRING, NULL, true},
-        {"om", 12, 1, RR_SCHEMA_MESSAGE, ".f.M", true},
+        {"s", 1, 1, RR_SCHEMA_STRING, NULL, false},           {"i", 2, 1, RR_SCHEMA_INT64, NULL, false},
+        {"z", 3, 1, RR_SCHEMA_SINT32, NULL, false},           {"b", 4, 1, RR_SCHEMA_BOOL, NULL, false},
+        {"e", 5, 1, RR_SCHEMA_ENUM, ".f.E", false},           {"d", 6, 1, RR_SCHEMA_DOUBLE, NULL, false},
+        {"m", 7, 1, RR_SCHEMA_MESSAGE, ".f.M", false},        {"r", 8, 3, RR_SCHEMA_MESSAGE, ".f.M", false},
+        {"c", 9, 3, RR_SCHEMA_MESSAGE, ".f.M.CEntry", false}, {"n", 10, 3, RR_SCHEMA_MESSAGE, ".f.M.NEntry", false},
+        {"os", 11, 1, RR_SCHEMA_STRING, NULL, true},          {"om", 12, 1, RR_SCHEMA_MESSAGE, ".f.M", true},
         {"x", 16, 1, RR_SCHEMA_FIXED64, NULL, false},
     };
     static const field text_key = {"key", 1, 1, RR_SCHEMA_STRING, NULL, false},
@@ -134,14 +128,12 @@ static void put_set(rr_buf *out)
     "includes_correction: {base: om.z, version: om.x}, evidence: n.1.s"
 
 static const char *const decodes[] = {
-    "{protobuf: {}, skip: {s: skip, empty: true}, record: {" RECORD
-    ", measures: {d: d, i: {path: i, scale: -3}}}}",
+    "{protobuf: {}, skip: {s: skip, empty: true}, record: {" RECORD ", measures: {d: d, i: {path: i, scale: -3}}}}",
     "{protobuf: {}, each: r, record: {" RECORD ", measures: {map: c}}}",
     "{protobuf: {}, each: [{at: m, when: {b: true}}, {at: om, op: RETRACT, withdraws: older}],"
     " record: {" RECORD ", measures: {map: m.c}}}",
     "{protobuf: {framing: confluent}, each: m.r, record: {business_key: [/n.0.s, os], value: c.a}}",
-    "{json: {}, skip: {s: skip, empty: true}, record: {" RECORD
-    ", measures: {d: d, i: {path: i, scale: -3}}}}",
+    "{json: {}, skip: {s: skip, empty: true}, record: {" RECORD ", measures: {d: d, i: {path: i, scale: -3}}}}",
     "{json: {}, each: r, record: {" RECORD ", measures: {map: c}}}",
     ("{json: {framing: confluent}, each: [{at: m, when: {b: true}}, {at: om, op: RETRACT}],"
      " record: {window: {start: s, length: {path: d, unit: s}}, value: {path: i, values: {\"1\": 2}}}}"),
@@ -165,8 +157,8 @@ static const rr_mapping *load(const char *decode, const char *set, rr_arena *are
         rr_buf_format(&text, "descriptor_set: %s, message: f.M%s", set, decode[head] == '}' ? "" : ", ");
     }
     rr_buf_text(&text, decode + head);
-    rr_mapping_load(&reading, rr_yaml_parse(&reading, rr_arena_copy(arena, rr_buf_view(&text))), NULL, NULL,
-                    &files, &loaded);
+    rr_mapping_load(&reading, rr_yaml_parse(&reading, rr_arena_copy(arena, rr_buf_view(&text))), NULL, NULL, &files,
+                    &loaded);
     rr_buf_fini(&text);
     RR_MUST(loaded.mapping != NULL);
     return loaded.mapping;
@@ -221,8 +213,7 @@ static void check_record(const rr_record *record, rr_arena *arena)
     rr_buf_clear(&second);
     RR_MUST(rr_record_to_json(record, &first));
     if (first.len <= RR_LIMIT_RECORD_BYTES) {
-        RR_MUST(rr_record_from_json(rr_buf_view(&first), arena, &again, &clock_us, NULL) ==
-                RR_DECODED_RECORD);
+        RR_MUST(rr_record_from_json(rr_buf_view(&first), arena, &again, &clock_us, NULL) == RR_DECODED_RECORD);
         RR_MUST(rr_record_to_json(&again, &second));
         RR_MUST(first.len != 0 && second.len != 0);
     }
@@ -235,18 +226,15 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     static rr_buf first, second;
     fuzz_input in = {data, size};
     const rr_mapping *mapping = mapping_of(fuzz_byte(&in));
-    rr_mapping_input input = {
-        .message = fuzz_rest(&in), .subject = {"a.b", 3}, .headers = &header, .header_count = 1};
+    rr_mapping_input input = {.message = fuzz_rest(&in), .subject = {"a.b", 3}, .headers = &header, .header_count = 1};
     rr_mapping_result result;
 
     rr_buf_clear(&first);
     rr_buf_clear(&second);
     rr_mapping_run(mapping, &input, fuzz_arena(0), &scratch, &result);
     RR_MUST(result.outcome != RR_MAPPING_NO_MEMORY);
-    RR_MUST((result.outcome == RR_MAPPING_RECORDS) == (result.count != 0) &&
-            result.count <= RR_MAPPING_RECORDS_MAX);
-    RR_MUST((result.outcome != RR_MAPPING_MALFORMED && result.outcome != RR_MAPPING_TOO_LARGE) ||
-            result.why.len != 0);
+    RR_MUST((result.outcome == RR_MAPPING_RECORDS) == (result.count != 0) && result.count <= RR_MAPPING_RECORDS_MAX);
+    RR_MUST((result.outcome != RR_MAPPING_MALFORMED && result.outcome != RR_MAPPING_TOO_LARGE) || result.why.len != 0);
     print(&result, &first);
     for (size_t k = 0; k < result.count; k++) {
         if (result.records[k].kind == RR_MAPPED_RECORD) {

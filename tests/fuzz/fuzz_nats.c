@@ -3,7 +3,7 @@
 #include <stdlib.h>
 
 #include "kit.h"
-#include "nats_parse.h"
+#include "nats_protocol.h"
 
 static void check_within(rr_slice part, const char *from, size_t len)
 {

@@ -12,8 +12,7 @@ static void check_field(rr_slice message, const char *before, const char *after,
     RR_MUST(before >= message.data && before < after && after <= message.data + message.len);
     RR_MUST(field->number >= 1 && field->number <= RR_PROTO_NUMBER_MAX);
     if (field->wire == RR_PROTO_BYTES || field->wire == RR_PROTO_GROUP) {
-        RR_MUST(field->value == 0 && field->bytes.data > before &&
-                field->bytes.data + field->bytes.len <= after);
+        RR_MUST(field->value == 0 && field->bytes.data > before && field->bytes.data + field->bytes.len <= after);
     } else {
         RR_MUST(field->bytes.len == 0 && (field->wire != RR_PROTO_FIXED32 || field->value <= UINT32_MAX));
     }

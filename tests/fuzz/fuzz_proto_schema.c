@@ -24,12 +24,10 @@ static void check_field(const rr_schema *schema, const rr_schema_message *in, co
     RR_MUST(rr_schema_field_numbered(in, field->number) == field);
     RR_MUST(field->type >= RR_SCHEMA_DOUBLE && field->type <= RR_SCHEMA_SINT64);
     RR_MUST(rr_schema_type_word(field->type) != NULL);
-    RR_MUST(is_message == (field->message != NULL) &&
-            (field->type == RR_SCHEMA_ENUM) == (field->enumeration != NULL));
+    RR_MUST(is_message == (field->message != NULL) && (field->type == RR_SCHEMA_ENUM) == (field->enumeration != NULL));
     RR_MUST(!field->packed || (field->repeated && rr_schema_wire(field->type) != RR_PROTO_BYTES));
     RR_MUST(!field->has_presence || !field->repeated);
-    RR_MUST(field->has_presence || field->repeated ||
-            (in->file->proto3 && !is_message && field->oneof == NULL));
+    RR_MUST(field->has_presence || field->repeated || (in->file->proto3 && !is_message && field->oneof == NULL));
     if (is_message) {
         RR_MUST(field->message == rr_schema_find_message(schema, field->type_name));
     }

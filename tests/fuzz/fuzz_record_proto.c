@@ -46,6 +46,16 @@ static void look(rr_slice message, unsigned depth, uint32_t in, oddities *seen)
     }
 }
 
+/* The same bits: a NaN is the same as itself. */
+static bool same_real(double a, double b)
+{
+    uint64_t one, other;
+
+    memcpy(&one, &a, sizeof one);
+    memcpy(&other, &b, sizeof other);
+    return one == other;
+}
+
 static bool same_measures(const rr_record *a, const rr_record *b)
 {
     for (size_t k = 0; k < a->measure_count; k++) {
@@ -53,7 +63,7 @@ static bool same_measures(const rr_record *a, const rr_record *b)
 
         if (!rr_slice_equal(one->name, other->name) || one->kind != other->kind ||
             !rr_slice_equal(one->text, other->text) || one->integer != other->integer ||
-            memcmp(&one->real, &other->real, sizeof one->real) != 0) {
+            !same_real(one->real, other->real)) {
             return false;
         }
     }
@@ -62,26 +72,23 @@ static bool same_measures(const rr_record *a, const rr_record *b)
 
 static bool same_texts(const rr_record *a, const rr_record *b)
 {
-    return rr_slice_equal(a->business_key, b->business_key) &&
-           rr_slice_equal(a->metric_version, b->metric_version) && rr_slice_equal(a->delta_id, b->delta_id) &&
-           rr_slice_equal(a->producer, b->producer) && rr_slice_equal(a->contributor, b->contributor) &&
-           rr_slice_equal(a->evidence, b->evidence);
+    return rr_slice_equal(a->business_key, b->business_key) && rr_slice_equal(a->metric_version, b->metric_version) &&
+           rr_slice_equal(a->delta_id, b->delta_id) && rr_slice_equal(a->producer, b->producer) &&
+           rr_slice_equal(a->contributor, b->contributor) && rr_slice_equal(a->evidence, b->evidence);
 }
 
 static bool same_record(const rr_record *a, const rr_record *b)
 {
     return same_texts(a, b) && rr_window_equal(a->window, b->window) && a->has_window == b->has_window &&
            a->window_incomplete == b->window_incomplete && rr_version_compare(a->version, b->version) == 0 &&
-           rr_version_compare(a->retracts_version, b->retracts_version) == 0 && a->mode == b->mode &&
-           a->op == b->op && a->origin == b->origin && a->status == b->status && a->cause == b->cause &&
-           a->has_base == b->has_base && rr_version_compare(a->base_version, b->base_version) == 0 &&
-           a->has_includes == b->has_includes &&
+           rr_version_compare(a->retracts_version, b->retracts_version) == 0 && a->mode == b->mode && a->op == b->op &&
+           a->origin == b->origin && a->status == b->status && a->cause == b->cause && a->has_base == b->has_base &&
+           rr_version_compare(a->base_version, b->base_version) == 0 && a->has_includes == b->has_includes &&
            rr_version_compare(a->includes_base, b->includes_base) == 0 &&
-           rr_version_compare(a->includes_version, b->includes_version) == 0 &&
-           a->has_sequence == b->has_sequence && a->sequence == b->sequence &&
-           a->has_emitted_at == b->has_emitted_at && a->emitted_at_us == b->emitted_at_us &&
-           a->measure_count == b->measure_count && same_measures(a, b) && a->stream.len == 0 &&
-           a->values.len == 0 && !a->has_values && !a->has_arrival;
+           rr_version_compare(a->includes_version, b->includes_version) == 0 && a->has_sequence == b->has_sequence &&
+           a->sequence == b->sequence && a->has_emitted_at == b->has_emitted_at &&
+           a->emitted_at_us == b->emitted_at_us && a->measure_count == b->measure_count && same_measures(a, b) &&
+           a->stream.len == 0 && a->values.len == 0 && !a->has_values && !a->has_arrival;
 }
 
 /* The same answer, for the same reason, and the same record. */
@@ -92,8 +99,7 @@ static void check_reference(rr_slice bytes, bool in_file, rr_arena *arena)
     int64_t our_clock = 0, other_clock = 0;
     rr_text why = {.len = 0}, other_why = {.len = 0};
     rr_decoded decoded = rr_record_from_proto(bytes, in_file, arena, &ours, &our_clock, &why);
-    rr_decoded reference =
-        record_from_proto_reference(bytes, in_file, arena, &other, &other_clock, &other_why);
+    rr_decoded reference = record_from_proto_reference(bytes, in_file, arena, &other, &other_clock, &other_why);
 
     look(bytes, 0, 0, &seen);
     RR_MUST((decoded == RR_DECODED_RECORD || decoded == RR_DECODED_CLOCK) == (why.len == 0));
@@ -102,8 +108,7 @@ static void check_reference(rr_slice bytes, bool in_file, rr_arena *arena)
                            : decoded == RR_DECODED_MALFORMED || bytes.len > RR_LIMIT_RECORD_BYTES);
         return;
     }
-    if (reference == RR_DECODED_TOO_LARGE && other_why.len >= 8 &&
-        memcmp(other_why.bytes, "decoding", 8) == 0) {
+    if (reference == RR_DECODED_TOO_LARGE && other_why.len >= 8 && memcmp(other_why.bytes, "decoding", 8) == 0) {
         return;
     }
     if (seen.twice) {
@@ -142,8 +147,7 @@ static void check_json(const rr_contract *contract, const rr_record *record, rr_
     RR_MUST(rr_record_to_json(record, &text));
     RR_MUST(rr_record_from_json(rr_buf_view(&text), arena, &again, &clock_us, NULL) == RR_DECODED_RECORD);
     RR_MUST(fuzz_admit(contract, &again, arena));
-    RR_MUST(rr_slice_equal(record->values, again.values) &&
-            rr_slice_equal(record->identity, again.identity) &&
+    RR_MUST(rr_slice_equal(record->values, again.values) && rr_slice_equal(record->identity, again.identity) &&
             rr_window_equal(record->window, again.window));
 }
 

@@ -11,8 +11,8 @@
 #include <unistd.h>
 
 #include "kit.h"
-#include "redis_internal.h"
 #include "redis_reply.h"
+#include "redis_store.h"
 #include "store_redis.h"
 
 enum { ITEMS = 3, REPLY_MAX = 64 * 1024, PATIENCE_MS = 20 };
@@ -51,15 +51,16 @@ static rr_status load(rr_store *store, rr_arena *arena, rr_error *error)
 static rr_status swap(rr_store *store, rr_arena *arena, rr_error *error)
 {
     rr_slice entry = RR_SLICE("{}");
-    rr_swap swaps[ITEMS + 1] = {{.key = RR_SLICE("a"), .value = {value, sizeof value - 1}},
-                                {.key = RR_SLICE("b"), .token = {token, RR_TOKEN_LEN}, .value = {value, sizeof value - 1}},
-                                {.key = RR_SLICE("c"), .value = {value, sizeof value - 1}, .expire_at_ms = 1000},
-                                {.log_key = RR_SLICE("l"), .entries = &entry, .entry_count = 1}};
+    rr_swap swaps[ITEMS + 1] = {
+        {.key = RR_SLICE("a"), .value = {value, sizeof value - 1}},
+        {.key = RR_SLICE("b"), .token = {token, RR_TOKEN_LEN}, .value = {value, sizeof value - 1}},
+        {.key = RR_SLICE("c"), .value = {value, sizeof value - 1}, .expire_at_ms = 1000},
+        {.log_key = RR_SLICE("l"), .entries = &entry, .entry_count = 1}};
     rr_status status = rr_store_redis_ops.swap(store, swaps, ITEMS + 1, arena, error);
 
     for (size_t k = 0; k <= ITEMS; k++) {
-        RR_MUST(swaps[k].answer == RR_SWAP_WON || swaps[k].answer == RR_SWAP_LOST || swaps[k].answer == RR_SWAP_UNKNOWN ||
-                swaps[k].answer == RR_SWAP_FAILED);
+        RR_MUST(swaps[k].answer == RR_SWAP_WON || swaps[k].answer == RR_SWAP_LOST ||
+                swaps[k].answer == RR_SWAP_UNKNOWN || swaps[k].answer == RR_SWAP_FAILED);
         RR_MUST(status != RR_OK || swaps[k].answer != RR_SWAP_UNKNOWN || swaps[k].error.status != RR_OK);
         RR_MUST(swaps[k].answer != RR_SWAP_FAILED || swaps[k].error.status != RR_OK);
         touch(swaps[k].current);
@@ -147,7 +148,8 @@ static rr_store *store_of(int fd)
 
     if (store == NULL) {
         store = calloc(1, sizeof *store);
-        RR_MUST(store != NULL && rr_link_open(&store->link, "unix:///nowhere/redis", NULL, PATIENCE_MS, &error) == RR_OK);
+        RR_MUST(store != NULL &&
+                rr_link_open(&store->link, "unix:///nowhere/redis", NULL, PATIENCE_MS, &error) == RR_OK);
         store->log_max = 10;
     }
     store->link.context = redisConnectFd(fd);

@@ -174,8 +174,9 @@ const rr_record *fuzz_sample(const rr_contract *contract, size_t k, rr_arena *ar
     } else if (session && k % 3 == 1) {
         start = "10:02";
     }
-    values = contract->measure_count == 1 ? "\"value\":7" : contract->measure_count == 2 ? "\"measures\":{\"count\":7,\"revenue\":\"1.5\"}"
-                                    : "\"measures\":{\"count\":7,\"ratio\":0.5,\"revenue\":\"1.5\"}";
+    values = contract->measure_count == 1   ? "\"value\":7"
+             : contract->measure_count == 2 ? "\"measures\":{\"count\":7,\"revenue\":\"1.5\"}"
+                                            : "\"measures\":{\"count\":7,\"ratio\":0.5,\"revenue\":\"1.5\"}";
     rr_buf_format(&line, "{\"business_key\":\"k\",\"metric_version\":\"v1\",%s,%s", samples[k % FUZZ_SAMPLES], values);
     if (contract->window_kind != RR_WINDOW_GLOBAL) {
         rr_buf_format(&line, ",\"window\":{\"start\":\"2026-01-01T%s:00Z\",\"end\":\"2026-01-01T%s:00Z\"}", start, end);

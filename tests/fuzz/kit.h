@@ -20,11 +20,11 @@ typedef struct fuzz_input {
     size_t left;
 } fuzz_input;
 
-uint8_t fuzz_byte(fuzz_input *in);                 /* 0 where there is none left */
-rr_slice fuzz_bytes(fuzz_input *in, size_t len);   /* at most what is left */
+uint8_t fuzz_byte(fuzz_input *in);               /* 0 where there is none left */
+rr_slice fuzz_bytes(fuzz_input *in, size_t len); /* at most what is left */
 rr_slice fuzz_rest(fuzz_input *in);
-rr_slice fuzz_chunk(fuzz_input *in);               /* behind two bytes of length, the low one first */
-rr_slice fuzz_until(fuzz_input *in, char end);     /* up to the next `end`, which is taken too */
+rr_slice fuzz_chunk(fuzz_input *in);           /* behind two bytes of length, the low one first */
+rr_slice fuzz_until(fuzz_input *in, char end); /* up to the next `end`, which is taken too */
 
 /* One of a table of contracts: each mode, window and lane of corrections. Valid for ever. */
 const rr_contract *fuzz_contract(uint8_t selector);

@@ -22,7 +22,7 @@ static int fail(const char *path)
 static int replay_file(const char *path, size_t size)
 {
     FILE *file = fopen(path, "rb");
-    uint8_t *bytes = malloc(size < INPUT_MAX ? size : INPUT_MAX);
+    uint8_t *bytes = file == NULL ? NULL : malloc(size < INPUT_MAX ? size : INPUT_MAX);
     size_t len;
 
     if (file == NULL || (bytes == NULL && size != 0)) {

@@ -20,8 +20,11 @@
 #include "servers.h"
 
 static const rr_alert_message sample = {
-    .contract = {"shop.orders 1", 13}, .kind = {"stale_overwrite", 15}, .id = {"a-1", 3},
-    .json = {"{\"count\":3}", 11}, .text = {"3 older results\nFORGED", 22},
+    .contract = {"shop.orders 1", 13},
+    .kind = {"stale_overwrite", 15},
+    .id = {"a-1", 3},
+    .json = {"{\"count\":3}", 11},
+    .text = {"3 older results\nFORGED", 22},
 };
 
 /* What one send writes to standard error. */
@@ -116,8 +119,8 @@ static rr_status send_until(rr_channel *channel, rr_status wanted, int tries)
 static void an_alert_is_a_message(void **state)
 {
     rr_server *server = *state;
-    rr_channel_options options = {.url = server->url, .prefix = "rr.alerts", .user = "u", .password = "p",
-                                  .timeout_ms = 1000};
+    rr_channel_options options = {
+        .url = server->url, .prefix = "rr.alerts", .user = "u", .password = "p", .timeout_ms = 1000};
     natsConnection *connection = listener(server);
     natsSubscription *sub = NULL;
     natsMsg *message = NULL;

@@ -44,9 +44,8 @@ static void add_round(rr_history *history, size_t count, uint64_t version)
 /* Calls that came from a client. The others are made inside our functions, once a cell: no messages. */
 static long long calls_from_clients(rr_world *world)
 {
-    static const char *const inner[] = {
-        "get",    "set",     "mset",      "type", "exists",          "getrange",
-        "strlen", "persist", "pexpireat", "xadd", "config|resetstat"};
+    static const char *const inner[] = {"get",    "set",     "mset",      "type", "exists",          "getrange",
+                                        "strlen", "persist", "pexpireat", "xadd", "config|resetstat"};
     long long calls = rr_redis_calls(world, "");
 
     for (size_t k = 0; k < sizeof inner / sizeof *inner; k++) {
@@ -66,8 +65,8 @@ static void assert_cheap(rr_world *world, const char *config, size_t cells, size
     calls = calls_from_clients(world);
     reads = rr_redis_info(world, "stats", "total_reads_processed");
     messages = rr_nats_number(world, "in_msgs") - messages;
-    print_message("    %zu records of %zu cells: %lld calls, %lld reads by redis, %lld messages to nats\n",
-                  records, cells, calls, reads, messages);
+    print_message("    %zu records of %zu cells: %lld calls, %lld reads by redis, %lld messages to nats\n", records,
+                  cells, calls, reads, messages);
     assert_true(calls <= (long long)cells / 32 + beats);
     assert_true(reads <= (long long)records / 8 + beats);
     assert_true(messages <= (long long)(records + records / 500) + beats);
@@ -140,8 +139,8 @@ static void add_row(rr_history *history, const char *key, uint64_t id)
 }
 
 /* What a batch costs on a cell that has `held` identities: 500 new ones, and 100 that were there. */
-static cost cost_of_batch(rr_world *world, const char *config, rr_history *history, add_one *add,
-                          const char *key, uint64_t held)
+static cost cost_of_batch(rr_world *world, const char *config, rr_history *history, add_one *add, const char *key,
+                          uint64_t held)
 {
     size_t from = history->count;
 
@@ -176,10 +175,9 @@ static void assert_grows_for_nothing(rr_world *world, const char *contract, add_
     idle = cost_of_run(world, config);
     small = cost_of_batch(world, config, &history, add, "small", 200);
     big = cost_of_batch(world, config, &history, add, "big", many);
-    print_message(
-        "    with 200: %lld calls, %lld bytes; with %llu: %lld calls, %lld bytes (idle: %lld, %lld)\n",
-        small.calls - idle.calls, small.bytes - idle.bytes, (unsigned long long)many, big.calls - idle.calls,
-        big.bytes - idle.bytes, idle.calls, idle.bytes);
+    print_message("    with 200: %lld calls, %lld bytes; with %llu: %lld calls, %lld bytes (idle: %lld, %lld)\n",
+                  small.calls - idle.calls, small.bytes - idle.bytes, (unsigned long long)many, big.calls - idle.calls,
+                  big.bytes - idle.bytes, idle.calls, idle.bytes);
     assert_true(big.calls - idle.calls <= 2 * (small.calls - idle.calls) + 40);
     assert_true(big.bytes - idle.bytes <= 2 * (small.bytes - idle.bytes) + 20000);
     rr_assert_cells(world, &history);
@@ -188,33 +186,29 @@ static void assert_grows_for_nothing(rr_world *world, const char *contract, add_
 
 static void a_delta_cell_of_many_identities_costs_no_more(void **state)
 {
-    assert_grows_for_nothing(*state, "  - {name: grown, mode: delta, window: {kind: tumbling, size: 1m}}\n",
-                             add_delta);
+    assert_grows_for_nothing(*state, "  - {name: grown, mode: delta, window: {kind: tumbling, size: 1m}}\n", add_delta);
 }
 
 static void a_retraction_cell_of_many_contributors_costs_no_more(void **state)
 {
-    assert_grows_for_nothing(
-        *state, "  - {name: grown, mode: retraction, window: {kind: tumbling, size: 1m}}\n", add_row);
+    assert_grows_for_nothing(*state, "  - {name: grown, mode: retraction, window: {kind: tumbling, size: 1m}}\n",
+                             add_row);
 }
 
 static void a_session_of_many_identities_costs_no_more(void **state)
 {
     assert_grows_for_nothing(
-        *state, "  - {name: grown, mode: delta, window: {kind: session, gap: 30s, max: 1h, ends: last}}\n",
-        add_delta);
+        *state, "  - {name: grown, mode: delta, window: {kind: session, gap: 30s, max: 1h, ends: last}}\n", add_delta);
 }
 
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(there_is_no_round_trip_a_record, rr_world_begin, rr_world_end),
-        cmocka_unit_test_setup_teardown(a_delta_cell_of_many_identities_costs_no_more, rr_world_begin,
-                                        rr_world_end),
+        cmocka_unit_test_setup_teardown(a_delta_cell_of_many_identities_costs_no_more, rr_world_begin, rr_world_end),
         cmocka_unit_test_setup_teardown(a_retraction_cell_of_many_contributors_costs_no_more, rr_world_begin,
                                         rr_world_end),
-        cmocka_unit_test_setup_teardown(a_session_of_many_identities_costs_no_more, rr_world_begin,
-                                        rr_world_end),
+        cmocka_unit_test_setup_teardown(a_session_of_many_identities_costs_no_more, rr_world_begin, rr_world_end),
     };
     int code = rr_world_main(argc, argv);
 

@@ -26,6 +26,8 @@ rr_pc=$(find installed -name rr.pc)
 PKG_CONFIG_PATH=$folder/$(dirname "$rr_pc")
 libraries=$(dirname "$PKG_CONFIG_PATH")
 export PKG_CONFIG_PATH
+[ "reconciler $(pkg-config --modversion rr)" = "$(installed/bin/reconciler --version)" ] ||
+    fail "rr.pc says $(pkg-config --modversion rr), the program says $(installed/bin/reconciler --version)"
 
 # As its own project builds: its warnings are its own business, but none may come from our headers.
 read -ra flags <<<"-std=c11 -Wall -Wextra -Wpedantic -Werror $(pkg-config --cflags rr)"

@@ -16,14 +16,8 @@
 #include <unistd.h>
 
 #include "faults.h"
-#include "relay.h"
 
 enum { SOON_MS = 15000, PATH = 256, CONFIGURATION = 78 };
-
-static size_t load(void)
-{
-    return rr_world_scaled(1500, 15000);
-}
 
 static void come_back(rr_world *world)
 {
@@ -58,19 +52,20 @@ static void remove_folder(const char *path)
 
 /* ---- killed ---- */
 
-static void killed(void **state, bool ack_all)
+static void kill_nats(rr_run *run)
 {
-    rr_setup setup = {.ack_all = ack_all};
+    rr_server_kill(&run->world->nats);
+    come_back(run->world);
+}
+
+static void killed(void **state, bool under_ack_all)
+{
+    rr_setup setup = {.ack_all = under_ack_all};
     rr_run run;
 
     rr_run_begin(&run, *state, &setup, false);
-    for (size_t k = 0; k < rr_world_scaled(4, 30); k++) {
-        rr_run_load(&run, load());
-        rr_nap_ms((long)rr_history_draw(&run.history, 100));
-        rr_server_kill(&run.world->nats);
-        come_back(run.world);
-    }
-    rr_run_load(&run, load());
+    rr_run_break_under_load(&run, rr_world_scaled(4, 30), 100, kill_nats);
+    rr_run_load(&run, rr_run_portion());
     rr_run_end(&run);
 }
 
@@ -91,7 +86,7 @@ static void everything_killed_at_once_it_goes_on(void **state)
 
     rr_run_begin(&run, *state, NULL, false);
     for (size_t k = 0; k < rr_world_scaled(3, 20); k++) {
-        rr_run_load(&run, load());
+        rr_run_load(&run, rr_run_portion());
         rr_nap_ms((long)rr_history_draw(&run.history, 150));
         rr_child_kill(run.program);
         rr_server_kill(&run.world->nats);
@@ -101,7 +96,7 @@ static void everything_killed_at_once_it_goes_on(void **state)
         come_back(run.world);
         rr_run_again(&run);
     }
-    rr_run_load(&run, load());
+    rr_run_load(&run, rr_run_portion());
     rr_run_end(&run);
 }
 
@@ -142,7 +137,7 @@ static void assert_stopped(rr_run *run)
 static void begin_with_older_copy(rr_run *run, void **state, copy *c)
 {
     rr_run_begin(run, *state, NULL, false);
-    rr_run_load(run, load());
+    rr_run_load(run, rr_run_portion());
     rr_wait_settled(run->world, RR_SETTLE_MS);
     rr_run_wait_checkpoint(run);
     keep_copy(run->world, c);
@@ -161,7 +156,19 @@ static void replaced_by_an_older_copy_its_source_stops(void **state)
     assert_stopped(&run);
 }
 
-static void replaced_while_nobody_runs_the_next_start_says_so(void **state)
+/* Publishes records of another history. */
+static void publish_others(rr_world *world, size_t count)
+{
+    rr_history others;
+
+    rr_history_init(&others, rr_mixed_names, rr_world_seed + 1);
+    rr_history_mixed(&others, count, 50);
+    rr_publish_history(world, &others, 0, others.count);
+    rr_history_fini(&others);
+}
+
+/* others: so many of other records are published on the older copy before anybody looks, so its end tells nothing. */
+static void replaced_while_nobody_runs(void **state, size_t others)
 {
     rr_run run;
     copy c;
@@ -169,45 +176,34 @@ static void replaced_while_nobody_runs_the_next_start_says_so(void **state)
     begin_with_older_copy(&run, state, &c);
     assert_int_equal(rr_child_stop(run.program, RR_LEAVE_MS), 0);
     put_copy_back(run.world, &c);
+    publish_others(run.world, others);
     run.program = rr_child_start(run.world, (const char *[]){"run", "--config", run.config, NULL});
     assert_stopped(&run);
 }
 
-/* The older copy has grown beyond what was stored, by other records, before anybody looked: its end tells nothing. */
+static void replaced_while_nobody_runs_the_next_start_says_so(void **state)
+{
+    replaced_while_nobody_runs(state, 0);
+}
+
 static void replaced_and_grown_again_the_next_start_says_so(void **state)
 {
-    rr_history others;
-    rr_run run;
-    copy c;
-
-    begin_with_older_copy(&run, state, &c);
-    assert_int_equal(rr_child_stop(run.program, RR_LEAVE_MS), 0);
-    put_copy_back(run.world, &c);
-    rr_history_init(&others, rr_mixed_names, rr_world_seed + 1);
-    rr_history_mixed(&others, 400, 50);
-    rr_publish_history(run.world, &others, 0, others.count);
-    run.program = rr_child_start(run.world, (const char *[]){"run", "--config", run.config, NULL});
-    assert_stopped(&run);
-    rr_history_fini(&others);
+    replaced_while_nobody_runs(state, 400);
 }
 
 static void replaced_and_grown_again_under_a_running_program_its_source_stops(void **state)
 {
-    rr_history others;
     rr_run run;
     copy c;
 
     begin_with_older_copy(&run, state, &c);
-    rr_history_init(&others, rr_mixed_names, rr_world_seed + 1);
-    rr_history_mixed(&others, 400, 50);
     rr_child_signal(run.program, SIGSTOP);
     put_copy_back(run.world, &c);
-    rr_publish_history(run.world, &others, 0, others.count);
+    publish_others(run.world, 400);
     rr_child_signal(run.program, SIGCONT);
     assert_int_equal(rr_child_wait(run.program, SOON_MS), CONFIGURATION);
     assert_true(rr_child_has_said(run.program, "source_rolled_back"));
     assert_true(rr_run_notice(&run, "source_rolled_back").there);
-    rr_history_fini(&others);
     rr_run_fini(&run);
 }
 
@@ -216,7 +212,7 @@ static void made_anew_while_nobody_runs_the_next_start_says_so(void **state)
     rr_run run;
 
     rr_run_begin(&run, *state, NULL, false);
-    rr_run_load(&run, load());
+    rr_run_load(&run, rr_run_portion());
     rr_wait_settled(run.world, RR_SETTLE_MS);
     assert_int_equal(rr_child_stop(run.program, RR_LEAVE_MS), 0);
     rr_stream_remove(run.world, "RESULTS");
@@ -230,7 +226,7 @@ static void made_anew_while_it_runs_it_says_so(void **state)
     rr_run run;
 
     rr_run_begin(&run, *state, NULL, false);
-    rr_run_load(&run, load());
+    rr_run_load(&run, rr_run_portion());
     rr_wait_settled(run.world, RR_SETTLE_MS);
     rr_stream_remove(run.world, "RESULTS");
     rr_stream_make(run.world, "RESULTS", "results.>", 0);
@@ -247,7 +243,7 @@ static void its_consumer_deleted_it_says_so(void **state)
     rr_run run;
 
     rr_run_begin(&run, *state, NULL, false);
-    rr_run_load(&run, load());
+    rr_run_load(&run, rr_run_portion());
     rr_wait_settled(run.world, RR_SETTLE_MS);
     assert_int_equal(js_DeleteConsumer(run.world->js, "RESULTS", "reconciler", NULL, NULL), NATS_OK);
     assert_int_equal(rr_child_wait(run.program, SOON_MS), CONFIGURATION);
@@ -256,7 +252,7 @@ static void its_consumer_deleted_it_says_so(void **state)
 
     /* Made again, it reads all from the start: everything is there already. */
     rr_run_again(&run);
-    rr_run_load(&run, load());
+    rr_run_load(&run, rr_run_portion());
     rr_run_end(&run);
 }
 
@@ -267,10 +263,10 @@ static void purged_of_what_is_done_it_goes_on(void **state)
     rr_run run;
 
     rr_run_begin(&run, *state, NULL, false);
-    rr_run_load(&run, load());
+    rr_run_load(&run, rr_run_portion());
     rr_wait_settled(run.world, RR_SETTLE_MS);
     rr_stream_purge(run.world, "RESULTS");
-    rr_run_load(&run, load());
+    rr_run_load(&run, rr_run_portion());
     rr_run_end(&run);
 }
 
@@ -282,7 +278,7 @@ static void purged_and_then_lost_by_redis_it_says_what_is_gone(void **state)
     rr_run run;
 
     rr_run_begin(&run, *state, NULL, false);
-    rr_run_load(&run, load());
+    rr_run_load(&run, rr_run_portion());
     rr_wait_settled(run.world, RR_SETTLE_MS);
     gone = rr_stream_last(run.world, "RESULTS");
     rr_stream_purge(run.world, "RESULTS");
@@ -297,61 +293,33 @@ static void purged_and_then_lost_by_redis_it_says_what_is_gone(void **state)
     print_message("    gone 1 to %llu; told %llu to %llu\n", (unsigned long long)gone, gap.from, gap.to);
     assert_true(gap.there && gap.from <= 1 && gap.to == gone);
     assert_true(rr_run_notice(&run, "sink_rolled_back").there);
-    rr_run_load(&run, load());
+    rr_run_load(&run, rr_run_portion());
     rr_run_end(&run);
 }
 
 static void purged_of_what_was_not_read_it_goes_on_with_the_rest(void **state)
 {
-    rr_history never;
     rr_run run;
 
     rr_run_begin(&run, *state, NULL, false);
-    rr_run_load(&run, load());
+    rr_run_load(&run, rr_run_portion());
     rr_wait_settled(run.world, RR_SETTLE_MS);
     assert_int_equal(rr_child_stop(run.program, RR_LEAVE_MS), 0);
-    rr_history_init(&never, rr_mixed_names, rr_world_seed + 1);
-    rr_history_mixed(&never, 300, 50);
-    rr_publish_history(run.world, &never, 0, never.count);
+    publish_others(run.world, 300);
     rr_stream_purge(run.world, "RESULTS");
-    rr_run_load(&run, load());
+    rr_run_load(&run, rr_run_portion());
     rr_run_again(&run);
     rr_run_end(&run);
-    rr_history_fini(&never);
 }
 
 /* ---- the way there ---- */
 
-typedef struct way {
-    rr_relay *relay;
-    rr_run run;
-} way;
-
-static void open_way(way *w, void **state, const rr_setup *setup)
-{
-    rr_world *world = *state;
-    rr_setup own = setup == NULL ? (rr_setup){0} : *setup;
-    char url[64];
-
-    w->relay = rr_relay_open(world->nats.port);
-    assert_non_null(w->relay);
-    snprintf(url, sizeof url, "nats://127.0.0.1:%d", rr_relay_port(w->relay));
-    own.nats_url = url;
-    rr_run_begin(&w->run, world, &own, false);
-}
-
-static void close_way(way *w)
-{
-    rr_run_end(&w->run);
-    rr_relay_close(w->relay);
-}
-
 static void answers_that_take_a_second_are_waited_for(void **state)
 {
     rr_setup setup = {.batch = 512, .ack_wait_s = 30};
-    way w;
+    rr_way w;
 
-    open_way(&w, state, &setup);
+    rr_way_begin(&w, *state, RR_WAY_TO_NATS, &setup, false);
     rr_relay_delay(w.relay, 500);
     rr_run_load(&w.run, 500);
     rr_wait_settled(w.run.world, RR_SETTLE_MS);
@@ -359,38 +327,19 @@ static void answers_that_take_a_second_are_waited_for(void **state)
     rr_run_load(&w.run, 300);
     rr_wait_settled(w.run.world, RR_SETTLE_MS);
     rr_relay_delay(w.relay, 0);
-    close_way(&w);
+    rr_way_end(&w);
 }
 
 static void bytes_that_come_one_by_one_are_put_together(void **state)
 {
-    way w;
-
-    open_way(&w, state, NULL);
-    rr_relay_chop(w.relay, true);
-    rr_run_load(&w.run, rr_world_scaled(1000, 5000));
-    rr_wait_settled(w.run.world, RR_SETTLE_MS);
-    rr_relay_chop(w.relay, false);
-    close_way(&w);
+    rr_way_chopped(*state, RR_WAY_TO_NATS, rr_world_scaled(1000, 5000));
 }
 
-static void half_open(void **state, bool ack_all)
-{
-    rr_setup setup = {.ack_all = ack_all};
-    way w;
-
-    open_way(&w, state, &setup);
-    rr_run_load(&w.run, load());
-    rr_nap_ms((long)rr_history_draw(&w.run.history, 50));
-    rr_relay_forget(w.relay);
-    rr_run_load(&w.run, 100);
-    rr_wait_settled(w.run.world, RR_SETTLE_MS);
-    close_way(&w);
-}
+static const rr_setup ack_all = {.ack_all = true};
 
 static void connections_that_are_half_open_are_left(void **state)
 {
-    half_open(state, false);
+    rr_way_half_open(*state, RR_WAY_TO_NATS, NULL, 1);
 }
 
 /* It takes the client 20 s to find out. */
@@ -399,58 +348,41 @@ static void connections_that_are_half_open_are_left_under_ack_all(void **state)
     if (!rr_world_full) {
         skip();
     }
-    half_open(state, true);
-}
-
-static void reset_again_and_again(void **state, bool ack_all)
-{
-    rr_setup setup = {.ack_all = ack_all};
-    way w;
-
-    open_way(&w, state, &setup);
-    for (size_t k = 0; k < rr_world_scaled(10, 100); k++) {
-        rr_run_load(&w.run, load() / 10);
-        rr_nap_ms((long)rr_history_draw(&w.run.history, 300));
-        rr_relay_reset(w.relay);
-    }
-    close_way(&w);
+    rr_way_half_open(*state, RR_WAY_TO_NATS, &ack_all, 1);
 }
 
 static void connections_that_are_reset_again_and_again_are_made_anew(void **state)
 {
-    reset_again_and_again(state, false);
+    rr_way_reset(*state, RR_WAY_TO_NATS, NULL, rr_world_scaled(10, 100), 300);
 }
 
 static void connections_that_are_reset_under_ack_all_are_made_anew(void **state)
 {
-    reset_again_and_again(state, true);
+    rr_way_reset(*state, RR_WAY_TO_NATS, &ack_all, rr_world_scaled(10, 100), 300);
 }
-
-#define LASTING(test) cmocka_unit_test_setup_teardown(test, rr_world_begin_lasting, rr_world_end)
-#define FLEETING(test) cmocka_unit_test_setup_teardown(test, rr_world_begin, rr_world_end)
 
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
-        FLEETING(killed_in_the_midst_of_a_batch_it_goes_on),
-        FLEETING(killed_under_ack_all_it_goes_on),
-        LASTING(everything_killed_at_once_it_goes_on),
-        FLEETING(replaced_by_an_older_copy_its_source_stops),
-        FLEETING(replaced_while_nobody_runs_the_next_start_says_so),
-        FLEETING(replaced_and_grown_again_the_next_start_says_so),
-        FLEETING(replaced_and_grown_again_under_a_running_program_its_source_stops),
-        FLEETING(made_anew_while_nobody_runs_the_next_start_says_so),
-        FLEETING(made_anew_while_it_runs_it_says_so),
-        FLEETING(its_consumer_deleted_it_says_so),
-        FLEETING(purged_of_what_is_done_it_goes_on),
-        FLEETING(purged_and_then_lost_by_redis_it_says_what_is_gone),
-        FLEETING(purged_of_what_was_not_read_it_goes_on_with_the_rest),
-        FLEETING(answers_that_take_a_second_are_waited_for),
-        FLEETING(bytes_that_come_one_by_one_are_put_together),
-        FLEETING(connections_that_are_half_open_are_left),
-        FLEETING(connections_that_are_half_open_are_left_under_ack_all),
-        FLEETING(connections_that_are_reset_again_and_again_are_made_anew),
-        FLEETING(connections_that_are_reset_under_ack_all_are_made_anew),
+        RR_FLEETING(killed_in_the_midst_of_a_batch_it_goes_on),
+        RR_FLEETING(killed_under_ack_all_it_goes_on),
+        RR_LASTING(everything_killed_at_once_it_goes_on),
+        RR_FLEETING(replaced_by_an_older_copy_its_source_stops),
+        RR_FLEETING(replaced_while_nobody_runs_the_next_start_says_so),
+        RR_FLEETING(replaced_and_grown_again_the_next_start_says_so),
+        RR_FLEETING(replaced_and_grown_again_under_a_running_program_its_source_stops),
+        RR_FLEETING(made_anew_while_nobody_runs_the_next_start_says_so),
+        RR_FLEETING(made_anew_while_it_runs_it_says_so),
+        RR_FLEETING(its_consumer_deleted_it_says_so),
+        RR_FLEETING(purged_of_what_is_done_it_goes_on),
+        RR_FLEETING(purged_and_then_lost_by_redis_it_says_what_is_gone),
+        RR_FLEETING(purged_of_what_was_not_read_it_goes_on_with_the_rest),
+        RR_FLEETING(answers_that_take_a_second_are_waited_for),
+        RR_FLEETING(bytes_that_come_one_by_one_are_put_together),
+        RR_FLEETING(connections_that_are_half_open_are_left),
+        RR_FLEETING(connections_that_are_half_open_are_left_under_ack_all),
+        RR_FLEETING(connections_that_are_reset_again_and_again_are_made_anew),
+        RR_FLEETING(connections_that_are_reset_under_ack_all_are_made_anew),
     };
     int code = rr_world_main(argc, argv);
 

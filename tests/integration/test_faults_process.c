@@ -97,18 +97,23 @@ static void one_poison_among_a_thousand_harms_nobody(void **state)
     rr_run_end(&run);
 }
 
+static void begin_with_full_dead_letters(rr_run *run, rr_world *world)
+{
+    rr_run_begin(run, world, NULL, false);
+    rr_stream_make(world, "DEAD", "dead.>", 3);
+    for (int k = 0; k < 10; k++) {
+        rr_run_add(run, 50);
+        add_broken(run, 20);
+    }
+    rr_run_publish(run);
+    rr_child_wait_for(run->program, "the dead letters' stream refuses messages", SOON_MS);
+}
+
 static void a_full_stream_of_dead_letters_is_waited_for(void **state)
 {
     rr_run run;
 
-    rr_run_begin(&run, *state, NULL, false);
-    rr_stream_make(run.world, "DEAD", "dead.>", 3);
-    for (int k = 0; k < 10; k++) {
-        rr_run_add(&run, 50);
-        add_broken(&run, 20);
-    }
-    rr_run_publish(&run);
-    rr_child_wait_for(run.program, "the dead letters' stream cannot be reached", SOON_MS);
+    begin_with_full_dead_letters(&run, *state);
     rr_nap_ms((long)rr_world_scaled(3000, 15000));
     assert_int_equal(rr_stream_count(run.world, "DEAD"), 3);
     assert_true(rr_consumer_progress(run.world).ack_floor < rr_stream_last(run.world, "RESULTS"));
@@ -126,14 +131,7 @@ static void killed_while_the_dead_letters_wait_each_is_there_once(void **state)
 {
     rr_run run;
 
-    rr_run_begin(&run, *state, NULL, false);
-    rr_stream_make(run.world, "DEAD", "dead.>", 3);
-    for (int k = 0; k < 10; k++) {
-        rr_run_add(&run, 50);
-        add_broken(&run, 20);
-    }
-    rr_run_publish(&run);
-    rr_child_wait_for(run.program, "the dead letters' stream cannot be reached", SOON_MS);
+    begin_with_full_dead_letters(&run, *state);
     rr_child_kill(run.program);
     rr_stream_make(run.world, "DEAD", "dead.>", 0);
     rr_run_again(&run);

@@ -15,14 +15,8 @@
 #include <unistd.h>
 
 #include "faults.h"
-#include "relay.h"
 
 enum { SOON_MS = 10000, PATH = 512 };
-
-static size_t load(void)
-{
-    return rr_world_scaled(1500, 15000);
-}
 
 static void ask(rr_run *run, const char *const *words)
 {
@@ -56,87 +50,87 @@ static void assert_told(rr_run *run, uint64_t first_lost, uint64_t last_lost, ui
     assert_true(rr_child_has_said(run->program, "sink_rolled_back"));
 }
 
-/* ---- killed ---- */
+/* ---- killed, or without its data ---- */
 
-static void killed_while_it_keeps_a_log_nothing_is_missing(void **state)
+static void kill_redis(rr_run *run, bool keep_data)
+{
+    rr_server_kill(&run->world->redis);
+    rr_run_load(run, 100);
+    come_back(run, keep_data);
+}
+
+static void kill_and_keep(rr_run *run)
+{
+    kill_redis(run, true);
+}
+
+static void kill_and_lose(rr_run *run)
+{
+    kill_redis(run, false);
+}
+
+static void flush(rr_run *run)
+{
+    ask(run, (const char *[]){"FLUSHALL", NULL});
+    rr_run_load(run, 100);
+}
+
+static void broken_under_load(void **state, size_t times, size_t most_ms, void (*break_it)(rr_run *run))
 {
     rr_run run;
 
     rr_run_begin(&run, *state, NULL, false);
-    for (size_t k = 0; k < rr_world_scaled(3, 20); k++) {
-        rr_run_load(&run, load());
-        rr_nap_ms((long)rr_history_draw(&run.history, 60));
+    rr_run_break_under_load(&run, times, most_ms, break_it);
+    rr_run_load(&run, rr_run_portion());
+    rr_run_end(&run);
+}
+
+static void killed_while_it_keeps_a_log_nothing_is_missing(void **state)
+{
+    broken_under_load(state, rr_world_scaled(3, 20), 60, kill_and_keep);
+}
+
+static void killed_without_a_log_under_load_everything_comes_back(void **state)
+{
+    broken_under_load(state, rr_world_scaled(3, 20), 100, kill_and_lose);
+}
+
+static void flushed_under_load_everything_comes_back(void **state)
+{
+    broken_under_load(state, rr_world_scaled(4, 30), 200, flush);
+}
+
+/* All of it is lost while nothing is under way, so what is told of it is exact. */
+static void lost_at_rest(void **state, bool killed)
+{
+    rr_run run;
+    uint64_t last;
+
+    rr_run_begin(&run, *state, NULL, true);
+    rr_run_load(&run, rr_run_portion());
+    rr_wait_settled(run.world, RR_SETTLE_MS);
+    last = rr_stream_last(run.world, "RESULTS");
+    if (killed) {
         rr_server_kill(&run.world->redis);
-        rr_run_load(&run, 100);
-        come_back(&run, true);
+        come_back(&run, false);
+    } else {
+        ask(&run, (const char *[]){"FLUSHALL", NULL});
     }
-    rr_run_load(&run, load());
+    rr_run_wait_repaired(&run);
+    assert_told(&run, 1, last, last);
+    rr_run_load(&run, rr_run_portion());
     rr_run_end(&run);
 }
 
 static void killed_without_a_log_everything_comes_back(void **state)
 {
-    rr_run run;
-    uint64_t last;
-
-    rr_run_begin(&run, *state, NULL, true);
-    rr_run_load(&run, load());
-    rr_wait_settled(run.world, RR_SETTLE_MS);
-    last = rr_stream_last(run.world, "RESULTS");
-    rr_server_kill(&run.world->redis);
-    come_back(&run, false);
-    rr_run_wait_repaired(&run);
-    assert_told(&run, 1, last, last);
-    rr_run_load(&run, load());
-    rr_run_end(&run);
+    lost_at_rest(state, true);
 }
 
-static void killed_without_a_log_under_load_everything_comes_back(void **state)
-{
-    rr_run run;
-
-    rr_run_begin(&run, *state, NULL, false);
-    for (size_t k = 0; k < rr_world_scaled(3, 20); k++) {
-        rr_run_load(&run, load());
-        rr_nap_ms((long)rr_history_draw(&run.history, 100));
-        rr_server_kill(&run.world->redis);
-        rr_run_load(&run, 100);
-        come_back(&run, false);
-    }
-    rr_run_load(&run, load());
-    rr_run_end(&run);
-}
-
-/* ---- the same process, without its data ---- */
-
+/* The same process, without its data. */
 static void flushed_while_it_runs_everything_comes_back(void **state)
 {
-    rr_run run;
-    uint64_t last;
-
-    rr_run_begin(&run, *state, NULL, true);
-    rr_run_load(&run, load());
-    rr_wait_settled(run.world, RR_SETTLE_MS);
-    last = rr_stream_last(run.world, "RESULTS");
-    ask(&run, (const char *[]){"FLUSHALL", NULL});
-    rr_run_wait_repaired(&run);
-    assert_told(&run, 1, last, last);
-    rr_run_load(&run, load());
-    rr_run_end(&run);
-}
-
-static void flushed_under_load_everything_comes_back(void **state)
-{
-    rr_run run;
-
-    rr_run_begin(&run, *state, NULL, false);
-    for (size_t k = 0; k < rr_world_scaled(4, 30); k++) {
-        rr_run_load(&run, load());
-        rr_nap_ms((long)rr_history_draw(&run.history, 200));
-        ask(&run, (const char *[]){"FLUSHALL", NULL});
-        rr_run_load(&run, 100);
-    }
-    rr_run_end(&run);
+    lost_at_rest(state, false);
 }
 
 /* ---- the log cut short ---- */
@@ -200,7 +194,7 @@ static void its_log_cut_short_what_was_above_the_checkpoint_comes_back(void **st
 
     rr_run_begin(&run, *state, NULL, true);
     for (size_t k = 0; k < rr_world_scaled(2, 10); k++) {
-        rr_run_load(&run, load());
+        rr_run_load(&run, rr_run_portion());
         lose_suffix(&run, 200 + rr_history_draw(&run.history, 400));
     }
     rr_run_end(&run);
@@ -215,7 +209,7 @@ static void its_log_cut_short_while_nobody_runs_it_comes_back(void **state)
     off_t size;
 
     rr_run_begin(&run, *state, NULL, true);
-    rr_run_load(&run, load());
+    rr_run_load(&run, rr_run_portion());
     rr_wait_settled(run.world, RR_SETTLE_MS);
     rr_run_wait_checkpoint(&run);
     floor = rr_run_floor(&run);
@@ -279,7 +273,7 @@ static void fail_over(void **state, size_t lag)
     snprintf(url, sizeof url, "redis://127.0.0.1:%d", rr_relay_port(front));
     setup.redis_url = url;
     rr_run_begin(&run, world, &setup, true);
-    rr_run_load(&run, load());
+    rr_run_load(&run, rr_run_portion());
     rr_wait_settled(world, RR_SETTLE_MS);
     rr_run_wait_checkpoint(&run);
     floor = rr_run_floor(&run);
@@ -305,7 +299,7 @@ static void fail_over(void **state, size_t lag)
     } else {
         assert_false(rr_run_notice(&run, "sink_rolled_back").there);
     }
-    rr_run_load(&run, load());
+    rr_run_load(&run, rr_run_portion());
     rr_run_end(&run);
     rr_relay_close(front);
     rr_server_fini(&master);
@@ -359,7 +353,7 @@ static void its_replica_silent_nothing_is_acknowledged_nor_told_again(void **sta
     ask(&(rr_run){.world = world}, (const char *[]){"CONFIG", "SET", "repl-diskless-sync-delay", "0", NULL});
     start_replica(world, &replica, world->redis.port);
     rr_run_begin(&run, world, &setup, false);
-    rr_run_load(&run, load());
+    rr_run_load(&run, rr_run_portion());
     rr_wait_settled(world, RR_SETTLE_MS);
     rr_server_pause(&replica);
     rr_run_load(&run, MORE);
@@ -398,7 +392,7 @@ static void lose_master(pair *p, rr_run *run, bool behind)
         rr_wait_settled(world, RR_SETTLE_MS);
         rr_relay_freeze(p->between, true);
     }
-    rr_run_load(run, load());
+    rr_run_load(run, rr_run_portion());
     if (behind) {
         rr_child_wait_for(run->program, "only 0 of 1 replicas have confirmed", RR_SETTLE_MS);
     } else {
@@ -434,7 +428,7 @@ static void lose_masters(void **state, size_t times, bool behind)
     snprintf(url, sizeof url, "redis://127.0.0.1:%d", rr_relay_port(p.front));
     setup.redis_url = url;
     rr_run_begin(&run, world, &setup, false);
-    rr_run_load(&run, load());
+    rr_run_load(&run, rr_run_portion());
     for (size_t k = 0; k < times; k++) {
         lose_master(&p, &run, behind);
     }
@@ -461,10 +455,11 @@ static void its_master_lost_behind_a_silent_replica_nothing_that_was_acknowledge
 
 /* ---- it refuses ---- */
 
+/* Meanwhile the program waits, and no record becomes a dead letter. */
 static void refused_for_a_while(rr_run *run, const char *says)
 {
-    rr_run_load(run, load());
-    rr_child_wait_for(run->program, "the store cannot be reached", SOON_MS);
+    rr_run_load(run, rr_run_portion());
+    rr_child_wait_for(run->program, "the store refuses writes", SOON_MS);
     rr_child_wait_for(run->program, says, SOON_MS);
     rr_nap_ms((long)rr_world_scaled(1000, 10000));
     assert_int_equal(rr_stream_count(run->world, "DEAD"), 0);
@@ -476,7 +471,7 @@ static void over_its_memory_it_waits_and_goes_on(void **state)
     char most[32];
 
     rr_run_begin(&run, *state, NULL, false);
-    rr_run_load(&run, load());
+    rr_run_load(&run, rr_run_portion());
     rr_wait_settled(run.world, RR_SETTLE_MS);
     snprintf(most, sizeof most, "%lld", rr_redis_info(run.world, "memory", "used_memory") - 100000);
     config_set(&run, "maxmemory-policy", "noeviction");
@@ -495,7 +490,7 @@ static void full_in_the_midst_of_a_batch_it_waits_and_goes_on(void **state)
     char most[32];
 
     rr_run_begin(&run, *state, &setup, false);
-    rr_run_load(&run, load());
+    rr_run_load(&run, rr_run_portion());
     rr_wait_settled(run.world, RR_SETTLE_MS);
     snprintf(most, sizeof most, "%lld", rr_redis_info(run.world, "memory", "used_memory") + 60000);
     config_set(&run, "maxmemory", most);
@@ -510,7 +505,7 @@ static void read_only_it_waits_and_goes_on(void **state)
     rr_run run;
 
     rr_run_begin(&run, *state, NULL, false);
-    rr_run_load(&run, load());
+    rr_run_load(&run, rr_run_portion());
     rr_wait_settled(run.world, RR_SETTLE_MS);
     ask(&run, (const char *[]){"REPLICAOF", "127.0.0.1", "1", NULL}); /* a master that is not there */
     refused_for_a_while(&run, "READONLY");
@@ -519,17 +514,57 @@ static void read_only_it_waits_and_goes_on(void **state)
     rr_run_end(&run);
 }
 
-static void without_a_disk_to_write_to_it_waits_and_goes_on(void **state)
+static void with_too_few_replicas_it_waits_and_goes_on(void **state)
 {
     rr_run run;
 
     rr_run_begin(&run, *state, NULL, false);
-    rr_run_load(&run, load());
+    rr_run_load(&run, rr_run_portion());
     rr_wait_settled(run.world, RR_SETTLE_MS);
-    config_set(&run, "min-replicas-to-write", "1"); /* too few replicas: refused like a full disk */
+    config_set(&run, "min-replicas-to-write", "1");
     refused_for_a_while(&run, "NOREPLICAS");
     config_set(&run, "min-replicas-to-write", "0");
     rr_child_wait_for(run.program, "the store is back", SOON_MS);
+    rr_run_end(&run);
+}
+
+/* Its user loses the permission to write, and has it back. */
+static void without_permission_it_waits_and_goes_on(void **state)
+{
+    rr_setup setup = {0};
+    rr_world *world = *state;
+    char url[64];
+    rr_run run;
+
+    freeReplyObject(
+        rr_redis_ask(world, (const char *[]){"ACL", "SETUSER", "limited", "on", ">secret", "~*", "&*", "+@all", NULL}));
+    snprintf(url, sizeof url, "redis://limited:secret@127.0.0.1:%d", world->redis.port);
+    setup.redis_url = url;
+    rr_run_begin(&run, world, &setup, false);
+    rr_run_load(&run, rr_run_portion());
+    rr_wait_settled(world, RR_SETTLE_MS);
+    ask(&run, (const char *[]){"ACL", "SETUSER", "limited", "-mset", "-set", NULL});
+    refused_for_a_while(&run, "The user executing the script");
+    ask(&run, (const char *[]){"ACL", "SETUSER", "limited", "+@all", NULL});
+    rr_child_wait_for(run.program, "the store is back", SOON_MS);
+    rr_run_end(&run);
+}
+
+static void read_only_at_the_start_it_is_waited_for(void **state)
+{
+    rr_run run;
+
+    rr_run_begin(&run, *state, NULL, false);
+    rr_run_load(&run, rr_run_portion());
+    rr_wait_settled(run.world, RR_SETTLE_MS);
+    assert_int_equal(rr_child_stop(run.program, RR_LEAVE_MS), 0);
+    ask(&run, (const char *[]){"REPLICAOF", "127.0.0.1", "1", NULL});
+    run.program = rr_child_start(run.world, (const char *[]){"run", "--config", run.config, NULL});
+    rr_child_wait_for(run.program, "waiting for a server: ", SOON_MS);
+    rr_child_wait_for(run.program, "READONLY", SOON_MS);
+    ask(&run, (const char *[]){"REPLICAOF", "NO", "ONE", NULL});
+    rr_child_wait_for(run.program, " running", SOON_MS);
+    rr_run_load(&run, rr_run_portion());
     rr_run_end(&run);
 }
 
@@ -541,7 +576,7 @@ static void its_functions_removed_they_come_back(void **state)
 
     rr_run_begin(&run, *state, NULL, false);
     for (size_t k = 0; k < rr_world_scaled(10, 100); k++) {
-        rr_run_load(&run, load() / 5);
+        rr_run_load(&run, rr_run_portion() / 5);
         ask(&run, (const char *[]){"FUNCTION", "FLUSH", NULL});
     }
     rr_run_end(&run);
@@ -553,7 +588,7 @@ static void its_connections_killed_again_and_again_it_goes_on(void **state)
 
     rr_run_begin(&run, *state, NULL, false);
     for (size_t k = 0; k < rr_world_scaled(10, 100); k++) {
-        rr_run_load(&run, load() / 5);
+        rr_run_load(&run, rr_run_portion() / 5);
         for (int n = 0; n < 5; n++) {
             rr_nap_ms((long)rr_history_draw(&run.history, 15));
             ask(&run, (const char *[]){"CLIENT", "KILL", "TYPE", "normal", NULL});
@@ -564,132 +599,82 @@ static void its_connections_killed_again_and_again_it_goes_on(void **state)
 
 /* ---- the way there ---- */
 
-typedef struct way {
-    rr_relay *relay;
-    rr_run run;
-} way;
-
-static void open_way(way *w, void **state, const rr_setup *setup, bool plain)
-{
-    rr_world *world = *state;
-    rr_setup own = setup == NULL ? (rr_setup){0} : *setup;
-    char url[64];
-
-    w->relay = rr_relay_open(world->redis.port);
-    assert_non_null(w->relay);
-    snprintf(url, sizeof url, "redis://127.0.0.1:%d", rr_relay_port(w->relay));
-    own.redis_url = url;
-    rr_run_begin(&w->run, world, &own, plain);
-}
-
-static void close_way(way *w)
-{
-    rr_run_end(&w->run);
-    rr_relay_close(w->relay);
-}
-
 /* Half a second each way: every answer takes a second. */
 static void answers_that_take_a_second_are_waited_for(void **state)
 {
     rr_setup setup = {.batch = 1024, .ack_wait_s = 60};
-    way w;
+    rr_way w;
 
-    open_way(&w, state, &setup, true);
+    rr_way_begin(&w, *state, RR_WAY_TO_REDIS, &setup, true);
     rr_relay_delay(w.relay, 500);
-    rr_run_load(&w.run, load());
+    rr_run_load(&w.run, rr_run_portion());
     rr_nap_ms((long)rr_world_scaled(3000, 60000));
-    assert_false(rr_child_has_said(w.run.program, "the store cannot be reached"));
+    assert_false(rr_child_has_said(w.run.program, "nothing is acknowledged until"));
     rr_relay_reset(w.relay); /* it must also come anew */
     rr_run_load(&w.run, 100);
     rr_wait_settled(w.run.world, RR_SETTLE_MS);
     rr_relay_delay(w.relay, 0);
-    close_way(&w);
+    rr_way_end(&w);
 }
 
 /* Beyond its patience nothing is believed; when it is quicker again it goes on. */
 static void answers_later_than_its_patience_are_not_taken_for_others(void **state)
 {
-    way w;
+    rr_way w;
 
-    open_way(&w, state, NULL, false);
-    rr_run_load(&w.run, load());
+    rr_way_begin(&w, *state, RR_WAY_TO_REDIS, NULL, false);
+    rr_run_load(&w.run, rr_run_portion());
     rr_relay_delay(w.relay, 1200); /* there and back: 2.4 s, and it waits for 2 */
     rr_run_load(&w.run, 300);
     rr_child_wait_for(w.run.program, "timed out", SOON_MS);
     rr_nap_ms((long)rr_world_scaled(2000, 30000));
     rr_relay_delay(w.relay, 0);
-    close_way(&w);
+    rr_way_end(&w);
 }
 
 static void bytes_that_come_one_by_one_are_put_together(void **state)
 {
-    way w;
-
-    open_way(&w, state, NULL, false);
-    rr_relay_chop(w.relay, true);
-    rr_run_load(&w.run, rr_world_scaled(500, 5000));
-    rr_wait_settled(w.run.world, RR_SETTLE_MS);
-    rr_relay_chop(w.relay, false);
-    close_way(&w);
+    rr_way_chopped(*state, RR_WAY_TO_REDIS, rr_world_scaled(500, 5000));
 }
 
 static void connections_that_are_half_open_are_left(void **state)
 {
-    way w;
-
-    open_way(&w, state, NULL, false);
-    for (size_t k = 0; k < rr_world_scaled(2, 10); k++) {
-        rr_run_load(&w.run, load());
-        rr_nap_ms((long)rr_history_draw(&w.run.history, 50));
-        rr_relay_forget(w.relay);
-        rr_run_load(&w.run, 100);
-        rr_wait_settled(w.run.world, RR_SETTLE_MS);
-    }
-    close_way(&w);
+    rr_way_half_open(*state, RR_WAY_TO_REDIS, NULL, rr_world_scaled(2, 10));
 }
 
 static void connections_that_are_reset_again_and_again_are_made_anew(void **state)
 {
-    way w;
-
-    open_way(&w, state, NULL, false);
-    for (size_t k = 0; k < rr_world_scaled(20, 200); k++) {
-        rr_run_load(&w.run, load() / 10);
-        rr_nap_ms((long)rr_history_draw(&w.run.history, 40));
-        rr_relay_reset(w.relay);
-    }
-    close_way(&w);
+    rr_way_reset(*state, RR_WAY_TO_REDIS, NULL, rr_world_scaled(20, 200), 40);
 }
-
-#define LASTING(test) cmocka_unit_test_setup_teardown(test, rr_world_begin_lasting, rr_world_end)
-#define FLEETING(test) cmocka_unit_test_setup_teardown(test, rr_world_begin, rr_world_end)
 
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
-        LASTING(killed_while_it_keeps_a_log_nothing_is_missing),
-        FLEETING(killed_without_a_log_everything_comes_back),
-        FLEETING(killed_without_a_log_under_load_everything_comes_back),
-        FLEETING(flushed_while_it_runs_everything_comes_back),
-        FLEETING(flushed_under_load_everything_comes_back),
-        LASTING(its_log_cut_short_what_was_above_the_checkpoint_comes_back),
-        LASTING(its_log_cut_short_while_nobody_runs_it_comes_back),
-        FLEETING(failed_over_to_a_replica_that_lagged_what_it_lacks_comes_back),
-        FLEETING(failed_over_to_a_replica_in_step_nothing_is_missing),
-        FLEETING(its_replica_silent_nothing_is_acknowledged_nor_told_again),
-        LASTING(its_master_lost_under_load_nothing_that_was_acknowledged_is_missing),
-        LASTING(its_master_lost_behind_a_silent_replica_nothing_that_was_acknowledged_is_missing),
-        FLEETING(over_its_memory_it_waits_and_goes_on),
-        FLEETING(full_in_the_midst_of_a_batch_it_waits_and_goes_on),
-        FLEETING(read_only_it_waits_and_goes_on),
-        FLEETING(without_a_disk_to_write_to_it_waits_and_goes_on),
-        FLEETING(its_functions_removed_they_come_back),
-        FLEETING(its_connections_killed_again_and_again_it_goes_on),
-        FLEETING(answers_that_take_a_second_are_waited_for),
-        FLEETING(answers_later_than_its_patience_are_not_taken_for_others),
-        FLEETING(bytes_that_come_one_by_one_are_put_together),
-        FLEETING(connections_that_are_half_open_are_left),
-        FLEETING(connections_that_are_reset_again_and_again_are_made_anew),
+        RR_LASTING(killed_while_it_keeps_a_log_nothing_is_missing),
+        RR_FLEETING(killed_without_a_log_everything_comes_back),
+        RR_FLEETING(killed_without_a_log_under_load_everything_comes_back),
+        RR_FLEETING(flushed_while_it_runs_everything_comes_back),
+        RR_FLEETING(flushed_under_load_everything_comes_back),
+        RR_LASTING(its_log_cut_short_what_was_above_the_checkpoint_comes_back),
+        RR_LASTING(its_log_cut_short_while_nobody_runs_it_comes_back),
+        RR_FLEETING(failed_over_to_a_replica_that_lagged_what_it_lacks_comes_back),
+        RR_FLEETING(failed_over_to_a_replica_in_step_nothing_is_missing),
+        RR_FLEETING(its_replica_silent_nothing_is_acknowledged_nor_told_again),
+        RR_LASTING(its_master_lost_under_load_nothing_that_was_acknowledged_is_missing),
+        RR_LASTING(its_master_lost_behind_a_silent_replica_nothing_that_was_acknowledged_is_missing),
+        RR_FLEETING(over_its_memory_it_waits_and_goes_on),
+        RR_FLEETING(full_in_the_midst_of_a_batch_it_waits_and_goes_on),
+        RR_FLEETING(read_only_it_waits_and_goes_on),
+        RR_FLEETING(with_too_few_replicas_it_waits_and_goes_on),
+        RR_FLEETING(without_permission_it_waits_and_goes_on),
+        RR_FLEETING(read_only_at_the_start_it_is_waited_for),
+        RR_FLEETING(its_functions_removed_they_come_back),
+        RR_FLEETING(its_connections_killed_again_and_again_it_goes_on),
+        RR_FLEETING(answers_that_take_a_second_are_waited_for),
+        RR_FLEETING(answers_later_than_its_patience_are_not_taken_for_others),
+        RR_FLEETING(bytes_that_come_one_by_one_are_put_together),
+        RR_FLEETING(connections_that_are_half_open_are_left),
+        RR_FLEETING(connections_that_are_reset_again_and_again_are_made_anew),
     };
     int code = rr_world_main(argc, argv);
 

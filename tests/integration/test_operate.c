@@ -131,8 +131,7 @@ static void assert_verified(rr_world *world, const char *config)
 static void verify_finds_what_others_did(void **state)
 {
     rr_world *world = *state;
-    char config[RR_WORLD_PATH], gone[160], facts[160], text[160], extra[160], broken[160], *value, *at,
-        *lines;
+    char config[RR_WORLD_PATH], gone[160], facts[160], text[160], extra[160], broken[160], *value, *at, *lines;
     rr_history history;
 
     configure(world, "verify", whole, config);
@@ -195,12 +194,11 @@ static void verify_reads_what_readers_of_sessions_read(void **state)
     char config[RR_WORLD_PATH], *lines, *value;
 
     configure(world, "sessions", contract, config);
-    rr_publish_json(
-        world, config, "parts",
-        "{\"business_key\":\"k\",\"window\":{\"start\":1704103200000000,\"end\":1704103215000000},"
-        "\"metric_version\":\"v1\",\"delta_id\":\"a\",\"value\":1}\n"
-        "{\"business_key\":\"k\",\"window\":{\"start\":1704103300000000,\"end\":1704103315000000},"
-        "\"metric_version\":\"v1\",\"delta_id\":\"b\",\"value\":2}\n");
+    rr_publish_json(world, config, "parts",
+                    "{\"business_key\":\"k\",\"window\":{\"start\":1704103200000000,\"end\":1704103215000000},"
+                    "\"metric_version\":\"v1\",\"delta_id\":\"a\",\"value\":1}\n"
+                    "{\"business_key\":\"k\",\"window\":{\"start\":1704103300000000,\"end\":1704103315000000},"
+                    "\"metric_version\":\"v1\",\"delta_id\":\"b\",\"value\":2}\n");
     take_all(world, config);
     assert_verified(world, config);
     value = rr_redis_get(world, first);
@@ -265,8 +263,8 @@ static bool is_over(const rr_child *child)
 {
     siginfo_t info = {0};
 
-    return child->pid == 0 || (waitid(P_PID, (id_t)child->pid, &info, WEXITED | WNOHANG | WNOWAIT) == 0 &&
-                               info.si_pid == child->pid);
+    return child->pid == 0 ||
+           (waitid(P_PID, (id_t)child->pid, &info, WEXITED | WNOHANG | WNOWAIT) == 0 && info.si_pid == child->pid);
 }
 
 /* Publishes on, in small portions, until the child is over (or for so long). Returns where it stopped. */
@@ -352,11 +350,9 @@ static bool are_back(rr_world *world, const void *context)
     return exists(world, keys->a) && exists(world, keys->b);
 }
 
-static void rewind_by(rr_world *world, const char *config, const char *option, const char *value,
-                      const char *expected)
+static void rewind_by(rr_world *world, const char *config, const char *option, const char *value, const char *expected)
 {
-    char *line =
-        rr_world_output(world, (const char *[]){"rewind", "--config", config, option, value, NULL}, NULL);
+    char *line = rr_world_output(world, (const char *[]){"rewind", "--config", config, option, value, NULL}, NULL);
 
     assert_string_equal(line, expected);
     free(line);
@@ -388,26 +384,23 @@ static void rewind_brings_back_what_was_deleted(void **state)
     key_of("rr", 99, keys.b);
     del(world, keys.a);
     del(world, keys.b);
-    line = rr_world_output(
-        world, (const char *[]){"rewind", "--config", config, "--to-seq", "61", "--dry-run", NULL}, NULL);
+    line = rr_world_output(world, (const char *[]){"rewind", "--config", config, "--to-seq", "61", "--dry-run", NULL},
+                           NULL);
     assert_string_equal(line, "{\"source\":\"results\",\"from\":61,\"to\":100,\"dry_run\":true}\n");
     free(line);
     rr_nap_ms(2500);
     assert_false(exists(world, keys.a) || exists(world, keys.b));
-    rewind_by(world, config, "--to-seq", "61",
-              "{\"source\":\"results\",\"from\":61,\"to\":100,\"dry_run\":false}\n");
+    rewind_by(world, config, "--to-seq", "61", "{\"source\":\"results\",\"from\":61,\"to\":100,\"dry_run\":false}\n");
     rr_wait(world, are_back, &keys, SOON_MS, "cells that were deleted (by sequence)");
 
     del(world, keys.a);
     del(world, keys.b);
-    rewind_by(world, config, "--to-time", now,
-              "{\"source\":\"results\",\"from\":51,\"to\":100,\"dry_run\":false}\n");
+    rewind_by(world, config, "--to-time", now, "{\"source\":\"results\",\"from\":51,\"to\":100,\"dry_run\":false}\n");
     rr_wait(world, are_back, &keys, SOON_MS, "cells that were deleted (by time)");
 
     key_of("rr", 0, keys.a);
     del(world, keys.a);
-    rewind_by(world, config, "--to-start", NULL,
-              "{\"source\":\"results\",\"from\":1,\"to\":100,\"dry_run\":false}\n");
+    rewind_by(world, config, "--to-start", NULL, "{\"source\":\"results\",\"from\":1,\"to\":100,\"dry_run\":false}\n");
     rr_wait(world, are_back, &keys, SOON_MS, "cells that were deleted (from the start)");
     assert_verified(world, config);
     rr_assert_cells(world, &history);
@@ -459,11 +452,9 @@ static void look(reader *r, redisContext *link)
     ask_generation(link, prefix);
     values = read_all(link, prefix);
     for (size_t k = 0; values != NULL && k < KEYS; k++) {
-        const char *version = values->element[k]->type == REDIS_REPLY_STRING
-                                  ? strstr(values->element[k]->str, "\"version\":")
-                                  : NULL;
-        unsigned long long number =
-            version == NULL ? 0 : strtoull(version + strlen("\"version\":"), NULL, 10);
+        const char *version =
+            values->element[k]->type == REDIS_REPLY_STRING ? strstr(values->element[k]->str, "\"version\":") : NULL;
+        unsigned long long number = version == NULL ? 0 : strtoull(version + strlen("\"version\":"), NULL, 10);
 
         missing += version == NULL;
         r->back += version != NULL && number < r->seen[k];
@@ -496,31 +487,34 @@ static void begin_reading(reader *r, rr_world *world)
     assert_int_equal(pthread_create(&r->thread, NULL, read_on, r), 0);
 }
 
-static void end_reading(reader *r, unsigned generations)
+/* From here on what it saw may be read. */
+static void stop_reading(reader *r)
 {
     atomic_store(&r->over, true);
     pthread_join(r->thread, NULL);
-    print_message("    %lu looks of a reader, %lu missing, %lu older than before\n", r->looks, r->missing,
-                  r->back);
+    print_message("    %lu looks of a reader, %lu missing, %lu older than before\n", r->looks, r->missing, r->back);
     assert_true(r->looks > 10);
     assert_int_equal(r->missing, 0);
     assert_int_equal(r->back, 0);
+}
+
+static void end_reading(reader *r, unsigned generations)
+{
+    stop_reading(r);
     assert_int_equal(r->generations, generations);
 }
 
 /* What the facts below a prefix give is what `apply` makes of the history under the newest contract. */
-static void assert_cells_below(rr_world *world, const char *prefix, const rr_history *history,
-                               size_t contract)
+static void assert_cells_below(rr_world *world, const char *prefix, const rr_history *history, size_t contract)
 {
     const char *name = history->names[contract];
     char url[96], *stored, *expected = rr_cells_applied(world, history, contract);
 
     snprintf(url, sizeof url, "%s/0", world->redis.url);
-    stored =
-        rr_world_output(world,
-                        (const char *[]){"apply", "--contract", world->contracts, "--name", name, "--store",
-                                         url, "--prefix", prefix, "--cells", "/dev/null", NULL},
-                        NULL);
+    stored = rr_world_output(world,
+                             (const char *[]){"apply", "--contract", world->contracts, "--name", name, "--store", url,
+                                              "--prefix", prefix, "--cells", "/dev/null", NULL},
+                             NULL);
     rr_assert_same_lines(name, expected, stored);
     free(stored);
     free(expected);
@@ -718,7 +712,7 @@ static void a_killed_rebuild_does_no_harm(void **state)
     at = publish_while(world, &history, at, NULL, 300);
     rr_wait_settled(world, SETTLE_MS);
     rr_nap_ms(1500);
-    end_reading(&r, r.generations);
+    stop_reading(&r);
     assert_true(r.generations >= 1);
     history.count = at;
     assert_verified(world, config);
@@ -802,12 +796,10 @@ static void what_could_not_be_made_again_is_not_given_up(void **state)
     rr_publish_history(world, &history, 0, history.count);
     take_all(world, config);
     set(world, "rr:contract:{another}", "- name: another\n");
-    assert_true(
-        rr_child_has_said(refused(world, config, CONFIGURATION), "contract another also keeps results"));
+    assert_true(rr_child_has_said(refused(world, config, CONFIGURATION), "contract another also keeps results"));
     del(world, "rr:contract:{another}");
     set(world, "rr:checkpoint:{another}", "{}");
-    assert_true(
-        rr_child_has_said(refused(world, config, CONFIGURATION), "source another also keeps results"));
+    assert_true(rr_child_has_said(refused(world, config, CONFIGURATION), "source another also keeps results"));
     del(world, "rr:checkpoint:{another}");
     purge_below(world, 51);
     assert_true(rr_child_has_said(refused(world, config, INPUT), "begins at sequence 51"));
@@ -824,8 +816,7 @@ static void alerts_that_wait_are_not_dropped(void **state)
 {
     rr_world *world = *state;
     char config[RR_WORLD_PATH], other[RR_WORLD_PATH], alerts[160];
-    rr_setup nobody = {
-        .contracts = whole, .names = names, .alerts = "[{nats: {url: \"nats://127.0.0.1:1\"}}]"};
+    rr_setup nobody = {.contracts = whole, .names = names, .alerts = "[{nats: {url: \"nats://127.0.0.1:1\"}}]"};
     rr_setup heard = {.contracts = whole, .names = names, .alerts = alerts};
     natsSubscription *subscription = NULL;
     natsMsg *message = NULL;
@@ -942,10 +933,8 @@ int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(verify_finds_what_others_did, rr_world_begin, rr_world_end),
-        cmocka_unit_test_setup_teardown(verify_reads_what_readers_of_sessions_read, rr_world_begin,
-                                        rr_world_end),
-        cmocka_unit_test_setup_teardown(what_the_stream_does_not_cover_is_not_judged, rr_world_begin,
-                                        rr_world_end),
+        cmocka_unit_test_setup_teardown(verify_reads_what_readers_of_sessions_read, rr_world_begin, rr_world_end),
+        cmocka_unit_test_setup_teardown(what_the_stream_does_not_cover_is_not_judged, rr_world_begin, rr_world_end),
         cmocka_unit_test_setup_teardown(a_live_stream_is_verified, rr_world_begin, rr_world_end),
         cmocka_unit_test_setup_teardown(a_hot_cell_is_verified, rr_world_begin, rr_world_end),
         cmocka_unit_test_setup_teardown(rewind_brings_back_what_was_deleted, rr_world_begin, rr_world_end),
@@ -956,8 +945,7 @@ int main(int argc, char **argv)
         cmocka_unit_test_setup_teardown(a_killed_rebuild_does_no_harm, rr_world_begin, rr_world_end),
         cmocka_unit_test_setup_teardown(two_rebuilds_do_not_meet, rr_world_begin, rr_world_end),
         cmocka_unit_test_setup_teardown(keeping_and_dropping_the_old_one, rr_world_begin, rr_world_end),
-        cmocka_unit_test_setup_teardown(what_could_not_be_made_again_is_not_given_up, rr_world_begin,
-                                        rr_world_end),
+        cmocka_unit_test_setup_teardown(what_could_not_be_made_again_is_not_given_up, rr_world_begin, rr_world_end),
         cmocka_unit_test_setup_teardown(alerts_that_wait_are_not_dropped, rr_world_begin, rr_world_end),
         cmocka_unit_test_setup_teardown(a_session_group_goes_on_for_ever, rr_world_begin, rr_world_end),
     };

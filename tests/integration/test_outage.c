@@ -104,8 +104,8 @@ static void wait_applied(trouble *t, const char *key, const char *what)
 }
 
 /* Load while Redis is away; then the clock runs from its return. */
-static void redis_gone(trouble *t, unsigned number, void (*take_away)(rr_server *),
-                       bool (*bring_back)(rr_server *), const char *what)
+static void redis_gone(trouble *t, unsigned number, void (*take_away)(rr_server *), bool (*bring_back)(rr_server *),
+                       const char *what)
 {
     char key[96];
 
@@ -146,8 +146,8 @@ static void redis_is_away_and_comes_back(void **state)
 }
 
 /* NATS takes no records while it is away; so the sentinel is sent when it is back. */
-static void nats_gone(trouble *t, unsigned number, void (*take_away)(rr_server *),
-                      bool (*bring_back)(rr_server *), const char *what)
+static void nats_gone(trouble *t, unsigned number, void (*take_away)(rr_server *), bool (*bring_back)(rr_server *),
+                      const char *what)
 {
     char key[96];
 
@@ -255,8 +255,7 @@ static uint64_t records_of(const rr_history *history, const char *key)
     uint64_t count = 0;
 
     for (size_t k = 0; k < history->count; k++) {
-        count +=
-            memmem(history->items[k].payload.data, history->items[k].payload.len, key, strlen(key)) != NULL;
+        count += memmem(history->items[k].payload.data, history->items[k].payload.len, key, strlen(key)) != NULL;
     }
     return count;
 }
@@ -303,19 +302,17 @@ static void a_key_that_is_a_list_fails_alone(void **state)
 
 static void a_key_that_is_another_text_fails_alone(void **state)
 {
-    poisoned_by(*state, (const char *[]){"SET", POISONED,
-                                         "{\"state\":\"present\",\"measures\":{\"value\":7}}", NULL});
+    poisoned_by(*state, (const char *[]){"SET", POISONED, "{\"state\":\"present\",\"measures\":{\"value\":7}}", NULL});
 }
 
 static void a_cell_of_a_newer_program_is_not_touched(void **state)
 {
-    poisoned_by(*state,
-                (const char *[]){
-                    "SET", POISONED,
-                    "{\"state\":\"present\",\"measures\":{\"value\":7},\"version\":null,\"origin\":\"LIVE\","
-                    "\"status\":\"PROVISIONAL\",\"conflicts\":[],\"updated_at\":\"2024-01-01T00:00:00Z\","
-                    "\"format\":999,\"facts\":\"AAAA\",\"token\":\"aaaaaaaabbbbbbbbbbbcccccccc\"}",
-                    NULL});
+    poisoned_by(*state, (const char *[]){
+                            "SET", POISONED,
+                            "{\"state\":\"present\",\"measures\":{\"value\":7},\"version\":null,\"origin\":\"LIVE\","
+                            "\"status\":\"PROVISIONAL\",\"conflicts\":[],\"updated_at\":\"2024-01-01T00:00:00Z\","
+                            "\"format\":999,\"facts\":\"AAAA\",\"token\":\"aaaaaaaabbbbbbbbbbbcccccccc\"}",
+                            NULL});
 }
 
 int main(int argc, char **argv)
@@ -326,14 +323,11 @@ int main(int argc, char **argv)
         cmocka_unit_test_setup_teardown(started_before_its_servers_it_waits_for_them, rr_world_begin_lasting,
                                         rr_world_end),
         cmocka_unit_test_setup_teardown(told_to_leave_it_drains_and_leaves, rr_world_begin, rr_world_end),
-        cmocka_unit_test_setup_teardown(told_to_leave_while_redis_is_away_it_leaves, rr_world_begin,
-                                        rr_world_end),
-        cmocka_unit_test_setup_teardown(told_to_leave_while_nats_is_away_it_leaves, rr_world_begin,
-                                        rr_world_end),
+        cmocka_unit_test_setup_teardown(told_to_leave_while_redis_is_away_it_leaves, rr_world_begin, rr_world_end),
+        cmocka_unit_test_setup_teardown(told_to_leave_while_nats_is_away_it_leaves, rr_world_begin, rr_world_end),
         cmocka_unit_test_setup_teardown(a_key_that_is_a_list_fails_alone, rr_world_begin, rr_world_end),
         cmocka_unit_test_setup_teardown(a_key_that_is_another_text_fails_alone, rr_world_begin, rr_world_end),
-        cmocka_unit_test_setup_teardown(a_cell_of_a_newer_program_is_not_touched, rr_world_begin,
-                                        rr_world_end),
+        cmocka_unit_test_setup_teardown(a_cell_of_a_newer_program_is_not_touched, rr_world_begin, rr_world_end),
     };
     int code = rr_world_main(argc, argv);
 

@@ -69,8 +69,7 @@ static void prepare_folder(const rr_world *world)
              world->folder);
     assert_int_equal(system(command), 0);
     write_file(world, "user.nk", SEED "\n" PUBLIC "\n");
-    write_file(world, "broken.nk",
-               "SUAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA\n" PUBLIC "\n");
+    write_file(world, "broken.nk", "SUAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA\n" PUBLIC "\n");
     write_file(world, "half.nk", SEED "\n");
 }
 
@@ -173,8 +172,7 @@ static void records_dead_letters_and_alerts_pass(void **state)
 
     configure(world, "tls://127.0.0.1", OURS, OURS, config);
     assert_ends(world, "streams", config, "--create", 0);
-    assert_published(world, config,
-                     RECORD "1,\"value\":2}\n" RECORD "2,\"value\":3}\n{\"business_key\":\"k\"}\n");
+    assert_published(world, config, RECORD "1,\"value\":2}\n" RECORD "2,\"value\":3}\n{\"business_key\":\"k\"}\n");
     alerts = listen_to_alerts(world, &nats);
     program = rr_child_run(world, config, NULL);
     assert_int_equal(natsSubscription_NextMsg(&alert, alerts, DONE_MS), NATS_OK);
@@ -198,18 +196,9 @@ static void what_is_wrong_is_told_with_its_place_and_its_cause(void **state)
         int code;
         const char *says[2];
     } rows[] = {
-        {"tls://127.0.0.1",
-         "nkey: user.nk, tls: {ca: good.pem}",
-         NO_SERVER,
-         {"127.0.0.1:", "give 'cert' and 'key'"}},
-        {"tls://127.0.0.1",
-         "nkey: user.nk, " TLS("good", "stranger"),
-         NO_SERVER,
-         {"127.0.0.1:", "/stranger.pem"}},
-        {"tls://127.0.0.1",
-         "nkey: user.nk, " TLS("other", "client"),
-         CONFIGURATION,
-         {"127.0.0.1:", "/other.pem"}},
+        {"tls://127.0.0.1", "nkey: user.nk, tls: {ca: good.pem}", NO_SERVER, {"127.0.0.1:", "give 'cert' and 'key'"}},
+        {"tls://127.0.0.1", "nkey: user.nk, " TLS("good", "stranger"), NO_SERVER, {"127.0.0.1:", "/stranger.pem"}},
+        {"tls://127.0.0.1", "nkey: user.nk, " TLS("other", "client"), CONFIGURATION, {"127.0.0.1:", "/other.pem"}},
         {"tls://127.0.0.1", "nkey: user.nk", CONFIGURATION, {"127.0.0.1:", "give 'ca'"}},
         {"nats://127.0.0.1", "nkey: user.nk", CONFIGURATION, {"127.0.0.1:", "give 'ca'"}},
         {"tls://localhost", OURS, CONFIGURATION, {"localhost:", "not for the host of the URL"}},
@@ -218,14 +207,8 @@ static void what_is_wrong_is_told_with_its_place_and_its_cause(void **state)
          "user: u, password: geheim, " TLS("good", "client"),
          CONFIGURATION,
          {"127.0.0.1:", "are not accepted"}},
-        {"tls://127.0.0.1",
-         "nkey: broken.nk, " TLS("good", "client"),
-         CONFIGURATION,
-         {"/broken.nk", "broken"}},
-        {"tls://127.0.0.1",
-         "nkey: half.nk, " TLS("good", "client"),
-         CONFIGURATION,
-         {"/half.nk", "public key"}},
+        {"tls://127.0.0.1", "nkey: broken.nk, " TLS("good", "client"), CONFIGURATION, {"/broken.nk", "broken"}},
+        {"tls://127.0.0.1", "nkey: half.nk, " TLS("good", "client"), CONFIGURATION, {"/half.nk", "public key"}},
         {"tls://127.0.0.1",
          "nkey: user.nk, " TLS("nowhere", "client"),
          CONFIGURATION,
@@ -331,7 +314,8 @@ static void what_the_user_may_not_do_is_told(void **state)
 
         snprintf(server_config, sizeof server_config,
                  "authorization {users: [{user: a, password: a}, {user: u, password: 'p\"', permissions: "
-                 "{publish: {deny: [\"%s>\"]}}}]}\n", denied[k]);
+                 "{publish: {deny: [\"%s>\"]}}}]}\n",
+                 denied[k]);
         start_another();
         configure(world, "nats://127.0.0.1", "user: a, password: a", NULL, config);
         assert_ends(world, "streams", config, "--create", 0);
@@ -450,10 +434,11 @@ static void *give_nonces(void *context)
         char text[512];
         const char *answer;
 
-        snprintf(text, sizeof text,
-                 "INFO {\"server_id\":\"s\",\"version\":\"2.9.10\",\"host\":\"127.0.0.1\",\"port\":4222,\"headers\":true,"
-                 "\"max_payload\":1048576,\"auth_required\":true,\"nonce\":\"%s\"}\r\n",
-                 nonces[k]);
+        snprintf(
+            text, sizeof text,
+            "INFO {\"server_id\":\"s\",\"version\":\"2.9.10\",\"host\":\"127.0.0.1\",\"port\":4222,\"headers\":true,"
+            "\"max_payload\":1048576,\"auth_required\":true,\"nonce\":\"%s\"}\r\n",
+            nonces[k]);
         send(fd, text, strlen(text), MSG_NOSIGNAL);
         answer = hears_a_signature(fd) ? "PONG\r\n" : "-ERR 'Authorization Violation'\r\n";
         send(fd, answer, strlen(answer), MSG_NOSIGNAL);

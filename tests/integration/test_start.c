@@ -125,9 +125,8 @@ static void the_same_contract_in_other_words_is_no_other(void **state)
     assert_int_equal(rr_child_wait(program, LEAVE_MS), 0);
 }
 
-static const char brief_contract[] =
-    "  - {name: sums, mode: delta, window: {kind: tumbling, size: 1m}, retention: 1h, "
-    "grace: 0s, future_tolerance: 0s}\n";
+static const char brief_contract[] = "  - {name: sums, mode: delta, window: {kind: tumbling, size: 1m}, retention: 1h, "
+                                     "grace: 0s, future_tolerance: 0s}\n";
 
 /* A delta whose window ends so many minutes from now; the key of its cell, which lasts. */
 static const char *add_delta_ending(rr_history *history, int minutes, char *key, size_t room)
@@ -140,8 +139,7 @@ static const char *add_delta_ending(rr_history *history, int minutes, char *key,
     record.window.end = ((int64_t)time(NULL) / 60 + minutes) * minute_us;
     record.window.start = record.window.end - minute_us;
     rr_history_add(history, 0, &record);
-    snprintf(key, room, "rr:{sums:line-7}:v1:%lld-%lld", (long long)record.window.start,
-             (long long)record.window.end);
+    snprintf(key, room, "rr:{sums:line-7}:v1:%lld-%lld", (long long)record.window.start, (long long)record.window.end);
     return key;
 }
 
@@ -256,7 +254,7 @@ static void while_the_dead_letters_are_full_none_is_acknowledged_without_its_own
     add_deltas(&history, 20, 5, 100);
     rr_publish_history(world, &history, 0, history.count);
     program = rr_child_run(world, config, NULL);
-    rr_child_wait_for(program, "dead letters' stream cannot be reached", LEAVE_MS);
+    rr_child_wait_for(program, "dead letters' stream refuses messages", LEAVE_MS);
     rr_nap_ms(500);
     assert_int_equal(rr_stream_count(world, "DEAD"), 5);
     /* A first batch of so few that each had room is done. */
@@ -283,7 +281,7 @@ static void a_dead_letter_that_was_not_stored_comes_again(void **state)
     add_deltas(&history, 3, 5, 100);
     rr_publish_history(world, &history, 0, history.count);
     program = rr_child_run(world, config, NULL);
-    rr_child_wait_for(program, "dead letters' stream cannot be reached", LEAVE_MS);
+    rr_child_wait_for(program, "dead letters' stream refuses messages", LEAVE_MS);
     assert_int_equal(rr_child_stop(program, LEAVE_MS), 0);
     rr_stream_make(world, "DEAD", "dead.>", 0);
     program = rr_child_run(world, config, NULL);
@@ -416,8 +414,7 @@ static void a_second_reader_under_ack_all_is_noticed(void **state)
         add_deltas(&history, 300, 100, 0);
         rr_publish_history(world, &history, from, 300);
         rr_nap_ms(100);
-        noticed = rr_child_has_said(first, "somebody else reads") ||
-                  rr_child_has_said(second, "somebody else reads");
+        noticed = rr_child_has_said(first, "somebody else reads") || rr_child_has_said(second, "somebody else reads");
     }
     assert_true(noticed);
     stop_reader(first);
@@ -434,27 +431,22 @@ static void a_second_reader_under_ack_all_is_noticed(void **state)
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(two_texts_of_one_contract_stop_the_second, rr_world_begin,
-                                        rr_world_end),
+        cmocka_unit_test_setup_teardown(two_texts_of_one_contract_stop_the_second, rr_world_begin, rr_world_end),
         cmocka_unit_test_setup_teardown(a_text_that_is_accepted_stops_who_has_the_other_one, rr_world_begin,
                                         rr_world_end),
-        cmocka_unit_test_setup_teardown(the_same_contract_in_other_words_is_no_other, rr_world_begin,
-                                        rr_world_end),
+        cmocka_unit_test_setup_teardown(the_same_contract_in_other_words_is_no_other, rr_world_begin, rr_world_end),
         cmocka_unit_test_setup_teardown(a_longer_retention_is_for_windows_after_the_change, rr_world_begin,
                                         rr_world_end),
-        cmocka_unit_test_setup_teardown(what_is_rebuilt_has_the_longer_retention, rr_world_begin,
-                                        rr_world_end),
+        cmocka_unit_test_setup_teardown(what_is_rebuilt_has_the_longer_retention, rr_world_begin, rr_world_end),
         cmocka_unit_test_setup_teardown(without_a_stream_for_dead_letters_it_does_not_start, rr_world_begin,
                                         rr_world_end),
         cmocka_unit_test_setup_teardown(while_the_dead_letters_are_full_none_is_acknowledged_without_its_own,
                                         rr_world_begin, rr_world_end),
-        cmocka_unit_test_setup_teardown(a_dead_letter_that_was_not_stored_comes_again, rr_world_begin,
-                                        rr_world_end),
+        cmocka_unit_test_setup_teardown(a_dead_letter_that_was_not_stored_comes_again, rr_world_begin, rr_world_end),
         cmocka_unit_test_setup_teardown(each_refused_record_is_a_dead_letter_exactly_once, rr_world_begin,
                                         rr_world_end),
         cmocka_unit_test_setup_teardown(killed_under_ack_all_nothing_is_lost, rr_world_begin, rr_world_end),
-        cmocka_unit_test_setup_teardown(a_second_reader_under_ack_all_is_noticed, rr_world_begin,
-                                        rr_world_end),
+        cmocka_unit_test_setup_teardown(a_second_reader_under_ack_all_is_noticed, rr_world_begin, rr_world_end),
     };
     int code = rr_world_main(argc, argv);
 

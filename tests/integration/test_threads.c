@@ -12,7 +12,7 @@
 #include <time.h>
 
 #include "contract_yaml.h"
-#include "live.h"
+#include "service.h"
 #include "record_json.h"
 #include "record_proto.h"
 #include "servers.h"
@@ -27,7 +27,7 @@ static const char contracts_text[] = "contracts:\n"
 
 static rr_server server;
 static rr_contract_list contracts;
-static rr_live_contract texts[2];
+static rr_bound_contract texts[2];
 static rr_buf printed[2], payloads[RECORDS];
 static rr_script_record script[RECORDS];
 static atomic_uint alerts, told;
@@ -42,11 +42,13 @@ static void make_payload(size_t k)
     int64_t clock_us;
 
     if (latest) {
-        snprintf(line, sizeof line, "{\"business_key\":\"k%zu\",\"metric_version\":\"v1\",\"result_version\":%zu,\"value\":%zu}",
+        snprintf(line, sizeof line,
+                 "{\"business_key\":\"k%zu\",\"metric_version\":\"v1\",\"result_version\":%zu,\"value\":%zu}",
                  k / EVERY, 2 - k % EVERY, k % EVERY);
     } else {
-        snprintf(line, sizeof line, "{\"business_key\":\"k%zu\",\"metric_version\":\"v1\",\"delta_id\":\"d%zu\",\"value\":1}",
-                 k % KEYS, k);
+        snprintf(line, sizeof line,
+                 "{\"business_key\":\"k%zu\",\"metric_version\":\"v1\",\"delta_id\":\"d%zu\",\"value\":1}", k % KEYS,
+                 k);
     }
     rr_arena_init(&arena, 0);
     assert_int_equal(rr_record_from_json(rr_slice_of(line), &arena, &record, &clock_us, NULL), RR_DECODED_RECORD);
@@ -65,7 +67,7 @@ static int begin(void **state)
     rr_problems_fini(&problems);
     for (size_t k = 0; k < contracts.count; k++) {
         rr_contract_print(&contracts.items[k], &printed[k]);
-        texts[k] = (rr_live_contract){&contracts.items[k], rr_buf_view(&printed[k])};
+        texts[k] = (rr_bound_contract){&contracts.items[k], rr_buf_view(&printed[k])};
     }
     for (size_t k = 0; k < RECORDS; k++) {
         make_payload(k);
@@ -101,7 +103,7 @@ static int64_t now_us(void)
     return (int64_t)now.tv_sec * 1000000 + now.tv_nsec / 1000;
 }
 
-static void talk(rr_talk level, const char *text)
+static void log_line(rr_log_level level, const char *text)
 {
     (void)level;
     (void)text;
@@ -157,20 +159,36 @@ static void all_threads_at_once(void **state)
 {
     static const rr_channel_ops channel_ops = {.send = count_alerts};
     static atomic_int stop;
-    rr_store *store = open_store(), *drain_store = open_store();
+    rr_store *store = open_store(), *outbox_store = open_store();
     rr_source *source = rr_source_script_new(script, RECORDS, NULL, NULL);
-    rr_live_source over = {.ops = &rr_source_script_ops, .source = source, .name = RR_SLICE("s"), .stream = RR_SLICE("S"),
-                           .consumer = RR_SLICE("c"), .batch = BATCH, .dead_letters = "dead", .route = route};
-    rr_live_channel channel = {.ops = &channel_ops};
-    rr_live_totals totals = {0};
-    rr_live_options options = {.store_ops = &rr_store_redis_ops, .store = store, .drain_store = drain_store,
-                               .prefix = RR_SLICE("rr"), .sources = &over, .source_count = 1, .contracts = texts,
-                               .contract_count = contracts.count, .channels = &channel, .channel_count = 1,
-                               .until_idle = true, .stop = &stop, .now_us = now_us, .talk = talk};
+    rr_bound_source over = {.ops = &rr_source_script_ops,
+                            .source = source,
+                            .name = RR_SLICE("s"),
+                            .stream = RR_SLICE("S"),
+                            .consumer = RR_SLICE("c"),
+                            .batch = BATCH,
+                            .dead_letters = "dead",
+                            .route = route};
+    rr_bound_channel channel = {.ops = &channel_ops};
+    rr_service_totals totals = {0};
+    rr_service_options options = {.env.store_ops = &rr_store_redis_ops,
+                                  .env.store = store,
+                                  .outbox_store = outbox_store,
+                                  .env.prefix = RR_SLICE("rr"),
+                                  .env.sources = &over,
+                                  .env.source_count = 1,
+                                  .env.contracts = texts,
+                                  .env.contract_count = contracts.count,
+                                  .channels = &channel,
+                                  .channel_count = 1,
+                                  .until_idle = true,
+                                  .env.stop = &stop,
+                                  .env.now_us = now_us,
+                                  .env.log = log_line};
     rr_error error = {0};
 
     (void)state;
-    if (rr_live_run(&options, &totals, &error) != RR_OK) {
+    if (rr_service_run(&options, &totals, &error) != RR_OK) {
         fail_msg("%s", error.text);
     }
     assert_int_equal(rr_source_script_acked(source), RECORDS);
@@ -179,7 +197,7 @@ static void all_threads_at_once(void **state)
     assert_int_equal(atomic_load(&alerts), RECORDS / EVERY);
     assert_sums(store);
     rr_source_script_ops.close(source);
-    rr_store_redis_ops.close(drain_store);
+    rr_store_redis_ops.close(outbox_store);
     rr_store_redis_ops.close(store);
 }
 
@@ -210,26 +228,40 @@ static rr_status fail_third(rr_store *store, rr_swap *swaps, size_t count, rr_ar
 static void nothing_is_decided_behind_a_batch_that_could_not_be(void **state)
 {
     static atomic_int stop;
-    rr_store *store = open_store(), *drain_store = open_store();
+    rr_store *store = open_store(), *outbox_store = open_store();
     rr_store_ops store_ops = rr_store_redis_ops;
     rr_source_ops source_ops = rr_source_script_ops;
     rr_source *source = rr_source_script_new(script, RECORDS, NULL, NULL);
-    rr_live_source over = {.ops = &source_ops, .source = source, .name = RR_SLICE("s"), .stream = RR_SLICE("S"),
-                           .consumer = RR_SLICE("c"), .batch = BATCH, .dead_letters = "dead", .route = route};
-    rr_live_totals totals = {0};
-    rr_live_options options = {.store_ops = &store_ops, .store = store, .drain_store = drain_store,
-                               .prefix = RR_SLICE("behind"), .sources = &over, .source_count = 1, .contracts = texts,
-                               .contract_count = contracts.count, .until_idle = true, .stop = &stop, .now_us = now_us,
-                               .talk = talk};
+    rr_bound_source over = {.ops = &source_ops,
+                            .source = source,
+                            .name = RR_SLICE("s"),
+                            .stream = RR_SLICE("S"),
+                            .consumer = RR_SLICE("c"),
+                            .batch = BATCH,
+                            .dead_letters = "dead",
+                            .route = route};
+    rr_service_totals totals = {0};
+    rr_service_options options = {.env.store_ops = &store_ops,
+                                  .env.store = store,
+                                  .outbox_store = outbox_store,
+                                  .env.prefix = RR_SLICE("behind"),
+                                  .env.sources = &over,
+                                  .env.source_count = 1,
+                                  .env.contracts = texts,
+                                  .env.contract_count = contracts.count,
+                                  .until_idle = true,
+                                  .env.stop = &stop,
+                                  .env.now_us = now_us,
+                                  .env.log = log_line};
 
     (void)state;
     store_ops.swap_ahead = fail_third;
     source_ops.fetch = count_fetch;
-    assert_int_equal(rr_live_run(&options, &totals, NULL), RR_INTERNAL);
+    assert_int_equal(rr_service_run(&options, &totals, NULL), RR_INTERNAL);
     assert_int_equal(atomic_load(&handed_over_later), 1);
     assert_true(rr_source_script_acked(source) <= 2 * BATCH);
     rr_source_script_ops.close(source);
-    rr_store_redis_ops.close(drain_store);
+    rr_store_redis_ops.close(outbox_store);
     rr_store_redis_ops.close(store);
 }
 

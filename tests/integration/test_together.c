@@ -61,8 +61,8 @@ static bool has_lost(rr_world *world, const void *context)
 
 /* Kills it between a swap and its acknowledgement: what it says to NATS is lost, what it does to Redis is
  * done. It has asked for records before, so it gets some. */
-static void kill_before_its_acknowledgements_arrive(slot *s, rr_relay *relay, const rr_history *history,
-                                                    size_t from, size_t count)
+static void kill_before_its_acknowledgements_arrive(slot *s, rr_relay *relay, const rr_history *history, size_t from,
+                                                    size_t count)
 {
     rr_publish_history(s->world, history, from, count / 2);
     rr_wait_settled(s->world, SETTLE_MS);
@@ -106,8 +106,8 @@ static void assert_they_met(const slot *a, const slot *b, size_t records)
     unsigned long long by_a = sum_before(a, " acknowledged"), by_b = sum_before(b, " acknowledged");
     unsigned long long lost = sum_after(a, "lost ") + sum_after(b, "lost ");
 
-    print_message("    %zu records; %llu and %llu acknowledged, %llu swaps lost, %llu delivered again\n",
-                  records, by_a, by_b, lost, sum_before(a, " again") + sum_before(b, " again"));
+    print_message("    %zu records; %llu and %llu acknowledged, %llu swaps lost, %llu delivered again\n", records, by_a,
+                  by_b, lost, sum_before(a, " again") + sum_before(b, " again"));
     /* Of what they count; those that were killed told nobody. */
     assert_true(by_a * 5 >= by_a + by_b && by_b * 5 >= by_a + by_b && (by_a + by_b) * 2 >= records);
     assert_true(lost > 0);
@@ -213,18 +213,98 @@ static void two_processes_one_hot_key_the_sum_is_exact(void **state)
 
 static void two_processes_one_group_of_sessions_the_sum_is_exact(void **state)
 {
-    exact_sum(*state,
-              "  - {name: hot, mode: delta, window: {kind: session, gap: 10s, max: 1h, ends: last}}\n",
+    exact_sum(*state, "  - {name: hot, mode: delta, window: {kind: session, gap: 10s, max: 1h, ends: last}}\n",
               "rr:{hot:one}:v1:1704067200000000-1704067260000000", 20);
+}
+
+static bool both_are_in_the_status(rr_world *world, const void *context)
+{
+    char *value = rr_redis_get(world, "rr:status:{hot}");
+    const char *first = value == NULL ? NULL : strstr(value, "\"name\":\"reconciler-");
+    bool both = first != NULL && strstr(first + 1, "\"name\":\"reconciler-") != NULL &&
+                strstr(value, "{\"state\":\"ok\"") != NULL;
+
+    (void)context;
+    free(value);
+    return both;
+}
+
+static void two_processes_make_one_status(void **state)
+{
+    rr_world *world = *state;
+    const char *const names[] = {"hot", NULL};
+    rr_setup setup = {.contracts = "  - {name: hot, mode: delta}\n", .names = names, .batch = 32, .pulls = 2};
+    slot a = {.world = world}, b = {.world = world};
+    char *value;
+
+    rr_world_configure(world, "hot", &setup, a.config);
+    strcpy(b.config, a.config);
+    bring_up(&a);
+    bring_up(&b);
+    rr_wait(world, both_are_in_the_status, NULL, SETTLE_MS, "both processes to stand in the status");
+    settle_and_stop(&a, &b);
+    value = rr_redis_get(world, "rr:status:{hot}");
+    assert_non_null(value);
+    assert_non_null(strstr(value, "\"processes\":[]"));
+    free(value);
+}
+
+/* Cells of the keys `<name>-0` and so on: one record each. */
+static void add_cells(rr_history *history, const char *name, size_t count, uint64_t id)
+{
+    for (size_t k = 0; k < count; k++) {
+        rr_measure value = rr_value_measure(1);
+        char key[32], text[64];
+        rr_record record;
+
+        snprintf(key, sizeof key, "%s-%zu", name, k);
+        record = rr_delta_record(key, id, &value, text);
+        rr_history_add(history, 0, &record);
+    }
+}
+
+/* It writes to nobody's cells but its own, so nothing that it counts may look like contention. After many new cells it
+ * takes the next ones for new too, and Redis tells that they are not. */
+static void one_process_alone_predicts_wrongly_but_loses_no_swap(void **state)
+{
+    enum { CELLS = 300 };
+    const char *const names[] = {"hot", NULL};
+    rr_setup setup = {.contracts = "  - {name: hot, mode: delta, window: {kind: tumbling, size: 1m}}\n",
+                      .names = names};
+    slot a = {.world = *state};
+    rr_history history;
+
+    rr_world_configure(a.world, "alone", &setup, a.config);
+    rr_history_init(&history, names, rr_world_seed);
+    add_cells(&history, "old", CELLS, 1);
+    add_cells(&history, "new", CELLS, 1);
+    add_cells(&history, "old", CELLS, 2);
+    bring_up(&a);
+    rr_publish_history(a.world, &history, 0, CELLS);
+    rr_wait_settled(a.world, SETTLE_MS);
+    assert_int_equal(rr_child_stop(life(&a), LEAVE_MS), 0);
+    assert_int_equal(rr_child_count_after(life(&a), "mispredicted "), 0);
+    bring_up(&a); /* it has no values from before */
+    for (size_t part = 1; part < 3; part++) {
+        rr_publish_history(a.world, &history, part * CELLS, CELLS);
+        rr_wait_settled(a.world, SETTLE_MS);
+    }
+    assert_int_equal(rr_child_stop(life(&a), LEAVE_MS), 0);
+    assert_true(rr_child_count_after(life(&a), "mispredicted ") > 0);
+    assert_int_equal(sum_after(&a, "lost "), 0);
+    assert_int_equal(sum_after(&a, "won "), 3 * CELLS);
+    rr_history_fini(&history);
 }
 
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(two_processes_make_one_status, rr_world_begin, rr_world_end),
         cmocka_unit_test_setup_teardown(killed_between_swap_and_acknowledgement_the_cells_are_as_in_memory,
                                         rr_world_begin, rr_world_end),
-        cmocka_unit_test_setup_teardown(two_processes_one_hot_key_the_sum_is_exact, rr_world_begin,
+        cmocka_unit_test_setup_teardown(one_process_alone_predicts_wrongly_but_loses_no_swap, rr_world_begin,
                                         rr_world_end),
+        cmocka_unit_test_setup_teardown(two_processes_one_hot_key_the_sum_is_exact, rr_world_begin, rr_world_end),
         cmocka_unit_test_setup_teardown(two_processes_one_group_of_sessions_the_sum_is_exact, rr_world_begin,
                                         rr_world_end),
     };

@@ -54,10 +54,8 @@ static void assert_alert(natsSubscription *alerts, const char *subject, const ch
 
     assert_int_equal(natsSubscription_NextMsg(&message, alerts, SOON_MS), NATS_OK);
     assert_string_equal(natsMsg_GetSubject(message), subject);
-    if (memmem(natsMsg_GetData(message), (size_t)natsMsg_GetDataLength(message), says, strlen(says)) ==
-        NULL) {
-        fail_msg("%s: no %s in %.*s", subject, says, natsMsg_GetDataLength(message),
-                 natsMsg_GetData(message));
+    if (memmem(natsMsg_GetData(message), (size_t)natsMsg_GetDataLength(message), says, strlen(says)) == NULL) {
+        fail_msg("%s: no %s in %.*s", subject, says, natsMsg_GetDataLength(message), natsMsg_GetData(message));
     }
     natsMsg_Destroy(message);
 }
@@ -73,8 +71,7 @@ static void assert_header(natsMsg *message, const char *name, const char *expect
 static void assert_dead_letter(rr_world *world)
 {
     uint64_t sequence = rr_stream_last(world, "RESULTS");
-    natsMsg *letter = rr_stream_message(world, "DEAD", 1),
-            *record = rr_stream_message(world, "RESULTS", sequence);
+    natsMsg *letter = rr_stream_message(world, "DEAD", 1), *record = rr_stream_message(world, "RESULTS", sequence);
     char begins[64], ends[64], number[24];
     const char *value = NULL, *subject = natsMsg_GetSubject(letter);
 
@@ -85,8 +82,7 @@ static void assert_dead_letter(rr_world *world)
     assert_int_equal(strlen(subject), strlen(begins) + 16 + strlen(ends));
     assert_string_equal(subject + strlen(begins) + 16, ends);
     assert_int_equal(natsMsg_GetDataLength(letter), natsMsg_GetDataLength(record));
-    assert_memory_equal(natsMsg_GetData(letter), natsMsg_GetData(record),
-                        (size_t)natsMsg_GetDataLength(record));
+    assert_memory_equal(natsMsg_GetData(letter), natsMsg_GetData(record), (size_t)natsMsg_GetDataLength(record));
     assert_header(letter, "Rr-Reason", "metric_version_missing");
     assert_header(letter, "Rr-Verdict", "REFUSED");
     assert_header(letter, "Rr-Contract", "parts");
@@ -159,8 +155,7 @@ static void an_alert_survives_the_program(void **state)
 {
     rr_world *world = *state;
     char config[RR_WORLD_PATH], other[RR_WORLD_PATH];
-    rr_setup without = {
-        .contracts = contracts, .names = names, .alerts = "[{nats: {url: \"nats://127.0.0.1:1\"}}]"};
+    rr_setup without = {.contracts = contracts, .names = names, .alerts = "[{nats: {url: \"nats://127.0.0.1:1\"}}]"};
     natsSubscription *alerts = NULL;
     natsMsg *message = NULL;
     rr_child *program;
@@ -234,11 +229,10 @@ static void a_reader_gets_many_windows_with_one_mget(void **state)
     configure(world, config);
     program = rr_child_run(world, config, NULL);
     say(world, config,
-        LINE_7
-        "\"result_version\":1,\"value\":9223372036854775807}\n"
-        "{\"business_key\":\"line-7\",\"window\":{\"start\":1704103320000000,\"end\":1704103380000000},"
-        "\"metric_version\":\"v1\",\"result_version\":18446744073709551615,\"value\":-9223372036854775808}"
-        "\n");
+        LINE_7 "\"result_version\":1,\"value\":9223372036854775807}\n"
+               "{\"business_key\":\"line-7\",\"window\":{\"start\":1704103320000000,\"end\":1704103380000000},"
+               "\"metric_version\":\"v1\",\"result_version\":18446744073709551615,\"value\":-9223372036854775808}"
+               "\n");
     reply = rr_redis_ask(world, ask);
     assert_int_equal(reply->elements, 3);
     assert_non_null(strstr(reply->element[0]->str, "{\"value\":9223372036854775807}"));
@@ -277,8 +271,7 @@ static void get_prints_the_cells_of_a_key(void **state)
                "{\"business_key\":\"line-7\",\"window\":{\"start\":\"2024-01-01T10:01:00Z\",\"end\":\"2024-"
                "01-01T10:02:00Z\"},"
                "\"metric_version\":\"v1\",\"result_version\":1,\"value\":2}\n"
-               "{\"business_key\":\"line-7\"," WINDOW
-               ",\"metric_version\":\"v2\",\"result_version\":1,\"value\":3}\n"
+               "{\"business_key\":\"line-7\"," WINDOW ",\"metric_version\":\"v2\",\"result_version\":1,\"value\":3}\n"
                "{\"business_key\":\"line-77\"," WINDOW
                ",\"metric_version\":\"v1\",\"result_version\":1,\"value\":4}\n");
     assert_gets(world, (const char *[]){"get", "--config", config, "parts", "line-7", NULL},
@@ -286,12 +279,145 @@ static void get_prints_the_cells_of_a_key(void **state)
                     CELL("2024-01-01T10:01:00Z", "2024-01-01T10:02:00Z", "2", "v1")
                         CELL("2024-01-01T10:00:00Z", "2024-01-01T10:01:00Z", "3", "v2"));
     assert_gets(world,
-                (const char *[]){"get", "--config", config, "--window", window, "--metric-version", "v2",
-                                 "parts", "line-7", NULL},
+                (const char *[]){"get", "--config", config, "--window", window, "--metric-version", "v2", "parts",
+                                 "line-7", NULL},
                 CELL("2024-01-01T10:00:00Z", "2024-01-01T10:01:00Z", "3", "v2"));
     free(rr_world_output(world, (const char *[]){"get", "--config", config, "parts", "line-8", NULL}, &code));
     assert_int_not_equal(code, 0);
     assert_int_equal(rr_child_stop(program, SOON_MS), 0);
+}
+
+/* ---- which subject `publish` takes ---- */
+
+/* Two contracts in two sources; the first source that is asked about `parts` knows only wildcards. */
+static const char two_sources[] =
+    "sources:\n"
+    "  - {name: wild, url: \"${env:WALK_NATS}\", stream: RESULTS, consumer: a, dead_letters: dead.a,\n"
+    "     routes: [{subject: results.raw.*, contract: parts}, {subject: results.other, contract: other},\n"
+    "              {subject: results.old.>, contract: parts}]}\n"
+    "  - {name: narrow, url: \"${env:WALK_NATS}\", stream: RESULTS, consumer: b, dead_letters: dead.b, filter: "
+    "results.narrow.>,\n"
+    "     routes: [{subject: results.elsewhere, contract: parts}]}\n"
+    "  - {name: plain, url: \"${env:WALK_NATS}\", stream: RESULTS, consumer: c, dead_letters: dead.c,\n"
+    "     routes: [{subject: results.new.*, contract: other}, {subject: results.parts, contract: parts},\n"
+    "              {subject: results.parts.more, contract: parts}, {subject: results.hourly.>, contract: hourly}]}\n"
+    "  - {name: one, url: \"${env:WALK_NATS}\", stream: RESULTS, consumer: d, dead_letters: dead.d, filter: "
+    "results.one,\n"
+    "     contract: parts}\n"
+    "contracts:\n"
+    "  - {name: parts, mode: cumulative, retention: 1d}\n"
+    "  - {name: other, mode: cumulative, retention: 1d}\n"
+    "  - {name: hourly, mode: cumulative, retention: 1d}\n"
+    "  - {name: unfed, mode: cumulative, retention: 1d}\n";
+
+typedef struct publish_row {
+    const char *contract, *source, *subject; /* options; NULL: not given */
+    const char *goes_to;                     /* the subject; NULL: it is refused with 64 */
+    const char *says[3];                     /* on standard error */
+} publish_row;
+
+static const publish_row publish_rows[] = {
+    {"parts", NULL, NULL, "results.parts", {"source plain"}},
+    {"other", NULL, NULL, "results.other", {"source wild"}},
+    {"parts", "one", NULL, "results.one", {"source one"}},
+    {"parts", NULL, "results.raw.x", "results.raw.x", {"source wild"}},
+    {"parts", NULL, "results.old.x.y", "results.old.x.y", {"source wild"}},
+    {"parts", "plain", "results.parts.more", "results.parts.more", {"source plain"}},
+    {"other", NULL, "results.new.x", "results.new.x", {"source plain"}},
+    {"hourly", NULL, "results.hourly.x", "results.hourly.x", {"source plain"}},
+    {"hourly", NULL, NULL, NULL, {"no route of contract hourly", "source plain: 'results.hourly.>'", "--subject"}},
+    {"parts", "wild", NULL, NULL, {"no route of contract parts", "source wild: 'results.raw.*', 'results.old.>'"}},
+    {"parts", "narrow", NULL, NULL, {"source narrow: 'results.elsewhere' (filter 'results.narrow.>')"}},
+    {"parts",
+     NULL,
+     "results.other",
+     NULL,
+     {"subject 'results.other' does not lead to contract parts", "'results.parts'"}},
+    {"parts", NULL, "results.raw.*", NULL, {"subject 'results.raw.*' does not lead to contract parts"}},
+    {"hourly", "wild", NULL, NULL, {"no route of source wild feeds contract hourly"}},
+    {"unfed", NULL, NULL, NULL, {"no source feeds contract unfed"}},
+    {"parts", "nosuch", NULL, NULL, {"no source named 'nosuch'"}},
+    {"nosuch", NULL, NULL, NULL, {"no contract named 'nosuch'"}},
+    {NULL, NULL, NULL, NULL, {"the configuration has 4 contracts: name one with --contract"}},
+};
+
+static void write_file(rr_world *world, const char *name, const char *format, const char *argument, char *path)
+{
+    FILE *file;
+
+    snprintf(path, RR_WORLD_PATH, "%s/%s", world->folder, name);
+    file = fopen(path, "w");
+    assert_non_null(file);
+    fprintf(file, format, argument);
+    fclose(file);
+}
+
+static void publish_one(rr_world *world, const publish_row *row, const char *config, const char *records,
+                        natsSubscription *results)
+{
+    const char *words[12] = {"publish", "--config", config, records};
+    const char *const options[][2] = {
+        {"--contract", row->contract}, {"--source", row->source}, {"--subject", row->subject}};
+    size_t count = 4;
+    natsMsg *message = NULL;
+    rr_child *program;
+
+    for (size_t k = 0; k < 3; k++) {
+        if (options[k][1] != NULL) {
+            words[count++] = options[k][0];
+            words[count++] = options[k][1];
+        }
+    }
+    program = rr_child_start(world, words);
+    assert_int_equal(rr_child_wait(program, SOON_MS), row->goes_to == NULL ? 64 : 0);
+    for (size_t k = 0; k < 3 && row->says[k] != NULL; k++) {
+        if (!rr_child_has_said(program, row->says[k])) {
+            fail_msg("%s did not say %s", program->log, row->says[k]);
+        }
+    }
+    if (row->goes_to != NULL) {
+        assert_int_equal(natsSubscription_NextMsg(&message, results, SOON_MS), NATS_OK);
+        assert_string_equal(natsMsg_GetSubject(message), row->goes_to);
+        natsMsg_Destroy(message);
+    }
+}
+
+static void publish_takes_the_first_subject_that_leads_to_the_contract(void **state)
+{
+    rr_world *world = *state;
+    char config[RR_WORLD_PATH], records[RR_WORLD_PATH];
+    natsSubscription *results = NULL;
+
+    setenv("WALK_NATS", world->nats.url, 1);
+    write_file(world, "two.yaml", "store: memory\n%s", two_sources, config);
+    write_file(world, "one.jsonl", "%s", LINE_7 "\"result_version\":1,\"value\":1}\n", records);
+    assert_int_equal(natsConnection_SubscribeSync(&results, world->connection, "results.>"), NATS_OK);
+    assert_int_equal(natsConnection_Flush(world->connection), NATS_OK);
+    for (size_t k = 0; k < sizeof publish_rows / sizeof *publish_rows; k++) {
+        publish_one(world, &publish_rows[k], config, records, results);
+    }
+    natsSubscription_Destroy(results);
+}
+
+/* Exit code 1, which needs servers; test_cli sees the others. */
+static void a_stream_that_is_missing_is_a_difference(void **state)
+{
+    rr_world *world = *state;
+    char config[RR_WORLD_PATH], *text;
+    int code;
+
+    write_file(
+        world, "missing.yaml",
+        "store: memory\nsources:\n  - {name: a, url: \"%s\", stream: NOSUCH, consumer: a, dead_letters: dead.a,\n"
+        "     contract: parts}\ncontracts: [{name: parts, mode: cumulative, retention: 1d}]\n",
+        world->nats.url, config);
+    text = rr_world_output(world, (const char *[]){"streams", "--config", config, NULL}, &code);
+    assert_int_equal(code, 1);
+    assert_non_null(strstr(text, "\"stream\":\"NOSUCH\""));
+    free(text);
+    text = rr_world_output(world, (const char *[]){"help", "streams", NULL}, NULL);
+    assert_non_null(strstr(text, "\n   1  differences found: a stream is missing\n"));
+    free(text);
 }
 
 static void observing_stores_nothing_and_acknowledges_nothing(void **state)
@@ -308,8 +434,7 @@ static void observing_stores_nothing_and_acknowledges_nothing(void **state)
     rr_history_add_bytes(&history, 0, RR_SLICE("\x07"));
     rr_publish_history(world, &history, 0, history.count);
 
-    program =
-        rr_child_start(world, (const char *[]){"run", "--config", config, "--observe", "--until-idle", NULL});
+    program = rr_child_start(world, (const char *[]){"run", "--config", config, "--observe", "--until-idle", NULL});
     assert_int_equal(rr_child_wait(program, 30000), 0);
     assert_int_equal(rr_child_count_before(program, " delivered"), history.count);
     assert_int_equal(rr_child_count_after(program, "REFUSED "), 1);
@@ -331,13 +456,14 @@ static void observing_stores_nothing_and_acknowledges_nothing(void **state)
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(first_2_then_3_then_late_then_4_then_a_conflict, rr_world_begin,
-                                        rr_world_end),
+        cmocka_unit_test_setup_teardown(first_2_then_3_then_late_then_4_then_a_conflict, rr_world_begin, rr_world_end),
         cmocka_unit_test_setup_teardown(an_alert_survives_the_program, rr_world_begin, rr_world_end),
         cmocka_unit_test_setup_teardown(keys_are_as_the_readme_says, rr_world_begin, rr_world_end),
-        cmocka_unit_test_setup_teardown(a_reader_gets_many_windows_with_one_mget, rr_world_begin,
-                                        rr_world_end),
+        cmocka_unit_test_setup_teardown(a_reader_gets_many_windows_with_one_mget, rr_world_begin, rr_world_end),
         cmocka_unit_test_setup_teardown(get_prints_the_cells_of_a_key, rr_world_begin, rr_world_end),
+        cmocka_unit_test_setup_teardown(publish_takes_the_first_subject_that_leads_to_the_contract, rr_world_begin,
+                                        rr_world_end),
+        cmocka_unit_test_setup_teardown(a_stream_that_is_missing_is_a_difference, rr_world_begin, rr_world_end),
         cmocka_unit_test_setup_teardown(observing_stores_nothing_and_acknowledges_nothing, rr_world_begin,
                                         rr_world_end),
     };

@@ -14,8 +14,7 @@
 enum { LINES_MAX = 40, WINDOWS_MAX = 6, MEASURES_TEXT = 400 };
 
 typedef struct draft {
-    const char *key, *metric, *mode, *op, *origin, *status, *cause, *evidence, *delta_id, *producer,
-        *contributor;
+    const char *key, *metric, *mode, *op, *origin, *status, *cause, *evidence, *delta_id, *producer, *contributor;
     const char *extra; /* more members, as they are */
     rr_slice filler;   /* a member of a length that is over a limit */
     bool has_window, has_sequence, has_base, has_includes;
@@ -102,8 +101,7 @@ static void put_measures(generator *g, rr_buf *yaml, const char *mode)
     case 0: rr_buf_format(yaml, "  measures: {value: {type: int64%s}}\n", more); break;
     case 1: rr_buf_format(yaml, "  measures: {value: {type: %s%s}}\n", all[below(g, kinds)], more); break;
     default:
-        rr_buf_format(yaml, "  measures: {amount: {type: %s%s}, count: {type: int64}}\n",
-                      all[below(g, kinds)], more);
+        rr_buf_format(yaml, "  measures: {amount: {type: %s%s}, count: {type: int64}}\n", all[below(g, kinds)], more);
     }
 }
 
@@ -157,9 +155,26 @@ static rr_window seconds(int64_t start, int64_t end)
     return (rr_window){BASE_US + start * RR_SECOND_US, BASE_US + end * RR_SECOND_US};
 }
 
+/* Two of one length around a third: it is merged into the earlier (section 9). */
+static void make_tied_sessions(generator *g)
+{
+    int64_t start = 10 * below(g, 4);
+
+    g->window_count = 3;
+    g->windows[0] = seconds(start + 10, start + 40);
+    g->windows[1] = seconds(start + 10, start + 30);
+    g->windows[2] = seconds(start, start + 30);
+}
+
 /* Neighbours, spans of two, nested ones: what sessions do. */
 static void make_sessions(generator *g)
 {
+    rr_dice aside = g->dice; /* not g's own: kept seeds stay as they are, but for those that become such */
+
+    if (rr_dice_chance(&aside, 10)) {
+        make_tied_sessions(g);
+        return;
+    }
     g->window_count = 2 + below(g, WINDOWS_MAX - 1);
     for (size_t k = 0; k < g->window_count; k++) {
         int64_t start = 10 * below(g, 6);
@@ -207,8 +222,7 @@ static int64_t arrival_of(generator *g, rr_window window)
     switch (below(g, 12)) {
     case 0: return window.end + most - 1;
     case 1: return window.end - c->future_tolerance_us - size_of(c);
-    default:
-        return BASE_US + 200 * RR_SECOND_US < window.end + most ? BASE_US + 200 * RR_SECOND_US : window.end;
+    default: return BASE_US + 200 * RR_SECOND_US < window.end + most ? BASE_US + 200 * RR_SECOND_US : window.end;
     }
 }
 
@@ -257,8 +271,7 @@ static const char *number_text(generator *g, rr_dice *dice, rr_measure_type type
                                            "\"99999999999999999999999999.999999999999999999\"",
                                            "0.00000000000000000001",
                                            "1E30"};
-    static const char *const doubles[] = {"0.1", "1e21", "-0.0", "0.0", "5e-324", "123456789012345680000",
-                                          "2.0"};
+    static const char *const doubles[] = {"0.1", "1e21", "-0.0", "0.0", "5e-324", "123456789012345680000", "2.0"};
 
     if (rr_dice_chance(dice, g->contract->mode == RR_MODE_DELTA ? 50 : 80)) {
         return few[rr_dice_below(dice, 3)];
@@ -277,9 +290,8 @@ static void set_measures(generator *g, draft *d, rr_dice *dice)
     for (size_t k = 0; k < g->contract->measure_count; k++) {
         const rr_measure_def *def = &g->contract->measures[k];
 
-        len +=
-            (size_t)snprintf(d->measures + len, sizeof d->measures - len, "%s\"%.*s\":%s", k == 0 ? "{" : ",",
-                             (int)def->name.len, def->name.data, number_text(g, dice, def->type));
+        len += (size_t)snprintf(d->measures + len, sizeof d->measures - len, "%s\"%.*s\":%s", k == 0 ? "{" : ",",
+                                (int)def->name.len, def->name.data, number_text(g, dice, def->type));
     }
     snprintf(d->measures + len, sizeof d->measures - len, "}");
 }
@@ -352,8 +364,7 @@ static void make_delta(generator *g, draft *d)
     } else {
         d->delta_id = ids[below(g, g->ids)];
     }
-    dice = content_dice(g, d, d->delta_id != NULL ? d->delta_id : "p", (rr_version){0, d->sequence},
-                        (rr_version){0});
+    dice = content_dice(g, d, d->delta_id != NULL ? d->delta_id : "p", (rr_version){0, d->sequence}, (rr_version){0});
     set_content(g, d, &dice);
     d->version = (rr_version){0, 1 + rr_dice_below(&dice, 6)};
     if (chance(g, 20)) {
@@ -483,9 +494,8 @@ static bool break_malformed(generator *g, draft *d)
 static bool break_limit(generator *g, draft *d)
 {
     static char filler[RR_LIMIT_EVIDENCE_BYTES + 64];
-    int over = chance(g, 50)
-                   ? snprintf(filler, sizeof filler, ",\"evidence\":\"%0*d\"", RR_LIMIT_EVIDENCE_BYTES + 1, 0)
-                   : snprintf(filler, sizeof filler, ",\"contributor\":\"%0*d\"", RR_LIMIT_KEY_BYTES + 1, 0);
+    int over = chance(g, 50) ? snprintf(filler, sizeof filler, ",\"evidence\":\"%0*d\"", RR_LIMIT_EVIDENCE_BYTES + 1, 0)
+                             : snprintf(filler, sizeof filler, ",\"contributor\":\"%0*d\"", RR_LIMIT_KEY_BYTES + 1, 0);
 
     d->evidence = d->contributor = NULL;
     d->filler = (rr_slice){filler, (size_t)over};
@@ -664,8 +674,7 @@ static bool break_retention(generator *g, draft *d)
     if (g->contract->retention_us == RR_FOREVER) {
         return false;
     }
-    d->clock_us =
-        d->window.end + g->contract->retention_us + (chance(g, 50) ? 0 : (int64_t)below(g, 1000000));
+    d->clock_us = d->window.end + g->contract->retention_us + (chance(g, 50) ? 0 : (int64_t)below(g, 1000000));
     return d->has_window;
 }
 
@@ -755,8 +764,8 @@ static void put_window(rr_buf *out, rr_window window)
 {
     char start[RR_TIME_TEXT_MAX], end[RR_TIME_TEXT_MAX];
 
-    rr_buf_format(out, ",\"window\":{\"start\":\"%.*s\",\"end\":\"%.*s\"}",
-                  (int)rr_time_print(window.start, start), start, (int)rr_time_print(window.end, end), end);
+    rr_buf_format(out, ",\"window\":{\"start\":\"%.*s\",\"end\":\"%.*s\"}", (int)rr_time_print(window.start, start),
+                  start, (int)rr_time_print(window.end, end), end);
 }
 
 /* Every member has a comma in front of it. */

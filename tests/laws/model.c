@@ -9,7 +9,7 @@
 #include "must.h"
 #include "number.h"
 #include "register.h"
-#include "wire.h"
+#include "packed.h"
 
 enum { WHOLE = 140, DIGITS = 260, TEXT_MAX = DIGITS + 4, CELLS_MAX = 64, MEASURES_MAX = 2 };
 
@@ -141,8 +141,7 @@ static bool same_content(const rr_contract *contract, const rr_record *a, const 
         same = same && rr_version_compare(a->version, b->version) == 0;
     }
     if (contract->corrections == RR_CORRECTIONS_COORDINATED && a->origin == RR_ORIGIN_CORRECTION) {
-        same =
-            same && a->has_base == b->has_base && rr_version_compare(a->base_version, b->base_version) == 0;
+        same = same && a->has_base == b->has_base && rr_version_compare(a->base_version, b->base_version) == 0;
     }
     put_values(&first, contract, a, NULL);
     put_values(&second, contract, b, NULL);
@@ -175,8 +174,7 @@ typedef struct model {
 
 static bool same_group(const rr_record *a, const rr_record *b)
 {
-    return rr_slice_equal(a->business_key, b->business_key) &&
-           rr_slice_equal(a->metric_version, b->metric_version);
+    return rr_slice_equal(a->business_key, b->business_key) && rr_slice_equal(a->metric_version, b->metric_version);
 }
 
 /* Does a record speak about the cell of `cell`? Its own window, or, for a sum of sessions, one inside. */
@@ -262,8 +260,7 @@ static bool was_before(const model *m, size_t at, const rr_record *cell)
 {
     for (size_t k = 0; k < at; k++) {
         if (is_contribution(&m->records[k]) && inside(m, cell, &m->records[k]) &&
-            rr_slice_equal(m->records[k].identity, m->records[at].identity) &&
-            !is_withdrawn(m, &m->records[k])) {
+            rr_slice_equal(m->records[k].identity, m->records[at].identity) && !is_withdrawn(m, &m->records[k])) {
             return true;
         }
     }
@@ -303,8 +300,7 @@ static bool sum_deltas(const model *m, const rr_record *cell, const rr_record *c
     for (size_t k = 0; k < m->count; k++) {
         const rr_record *record = &m->records[k];
 
-        if (!is_contribution(record) || !inside(m, cell, record) || is_withdrawn(m, record) ||
-            was_before(m, k, cell)) {
+        if (!is_contribution(record) || !inside(m, cell, record) || is_withdrawn(m, record) || was_before(m, k, cell)) {
             continue;
         }
         if (correction != NULL &&
@@ -325,8 +321,8 @@ static bool counts_of_its_own(const model *m, const rr_record *cell)
     for (size_t k = 0; k < m->count; k++) {
         const rr_record *record = &m->records[k];
 
-        if (is_contribution(record) && same_group(cell, record) &&
-            rr_window_equal(cell->window, record->window) && !is_withdrawn(m, record)) {
+        if (is_contribution(record) && same_group(cell, record) && rr_window_equal(cell->window, record->window) &&
+            !is_withdrawn(m, record)) {
             return true;
         }
     }
@@ -349,8 +345,7 @@ static const rr_record *replaced_by(const model *m, const rr_record *cell)
         if (same_group(cell, record) && rr_window_contains(record->window, cell->window) &&
             !rr_window_equal(record->window, cell->window) && counts_of_its_own(m, record) &&
             (longest == NULL || length(record->window) > length(longest->window) ||
-             (length(record->window) == length(longest->window) &&
-              record->window.start < longest->window.start))) {
+             (length(record->window) == length(longest->window) && record->window.start < longest->window.start))) {
             longest = record;
         }
     }
@@ -422,8 +417,7 @@ static void put_cell(const model *m, const rr_record *cell, const shown *s, rr_b
                       rr_result_word(s->status));
     }
     rr_buf_format(out, ",\"conflicts\":[%s%s%s]}\n", s->equivocation && !merged ? "\"equivocation\"" : "",
-                  s->equivocation && s->overlapping ? "," : "",
-                  s->overlapping ? "\"overlapping_sessions\"" : "");
+                  s->equivocation && s->overlapping ? "," : "", s->overlapping ? "\"overlapping_sessions\"" : "");
 }
 
 /* ---- all cells ---- */
@@ -502,11 +496,10 @@ static const char *delta_fault(const rr_unit *unit, const rr_cell *cell, rr_aren
 /* The contributor that a part of this cell is of; data NULL: it is of another. */
 static rr_slice contributor_of(const rr_unit *unit, const rr_cell *cell, const rr_part *part)
 {
-    rr_wire in = rr_wire_over(part->id);
+    rr_packed in = rr_packed_over(part->id);
 
-    RR_MUST(rr_wire_get_byte(&in) == 'c');
-    if (unit->contract->window_kind == RR_WINDOW_SESSION &&
-        !rr_window_equal(rr_wire_get_window(&in), cell->window)) {
+    RR_MUST(rr_packed_get_byte(&in) == 'c');
+    if (unit->contract->window_kind == RR_WINDOW_SESSION && !rr_window_equal(rr_packed_get_window(&in), cell->window)) {
         return (rr_slice){NULL, 0};
     }
     return (rr_slice){in.at, (size_t)(in.end - in.at)};
@@ -547,8 +540,7 @@ static const char *retraction_fault(const rr_unit *unit, const rr_cell *cell)
     }
     if (rr_version_compare(fold.top.version, kept->top.version) != 0 || fold.top.status != kept->top.status ||
         !rr_slice_equal(fold.top.values, kept->top.values) ||
-        (rr_version_is_set(fold.top.version) &&
-         !rr_slice_equal(fold.top_contributor, kept->top_contributor))) {
+        (rr_version_is_set(fold.top.version) && !rr_slice_equal(fold.top_contributor, kept->top_contributor))) {
         return "the newest standing that is kept is not that of all contributors";
     }
     if (fold.equivocations != kept->equivocations || fold.mismatches != kept->mismatches ||
@@ -556,9 +548,7 @@ static const char *retraction_fault(const rr_unit *unit, const rr_cell *cell)
         rr_version_compare(fold.mismatch_max, kept->mismatch_max) != 0) {
         return "the open conflicts that are kept are not those of all contributors";
     }
-    return rr_version_compare(live_max, cell->live_max) == 0
-               ? NULL
-               : "the newest live version that is kept is not it";
+    return rr_version_compare(live_max, cell->live_max) == 0 ? NULL : "the newest live version that is kept is not it";
 }
 
 const char *rr_fold_fault(const rr_unit *unit, rr_arena *scratch)

@@ -97,8 +97,7 @@ static void load(rr_sandbox *sandbox, rr_held *held, bool all)
     rr_unit_init(&held->unit, sandbox->contract);
     if (held->value.len == 0) {
         held->unit.spilled = sandbox->kind == RR_SANDBOX_SPILLED;
-    } else if (!rr_unit_read(&held->unit, sandbox->contract, copy_of(sandbox, &held->value),
-                             &sandbox->arena) ||
+    } else if (!rr_unit_read(&held->unit, sandbox->contract, copy_of(sandbox, &held->value), &sandbox->arena) ||
                (held->unit.spilled && !read_parts(sandbox, held, all))) {
         sandbox->fault = "facts that were written cannot be read";
     }
@@ -201,15 +200,13 @@ static void check_dirty(rr_sandbox *sandbox, const rr_cell *before, const rr_vie
     for (size_t k = 0; k < unit->cell_count; k++) {
         const rr_cell *cell = &unit->cells[k];
         bool known = was < count && rr_window_equal(before[was].window, cell->window);
-        bool changed =
-            !known || rr_view_differs(&seen[was], &now[k]) || seen[was].conflicts != now[k].conflicts;
+        bool changed = !known || rr_view_differs(&seen[was], &now[k]) || seen[was].conflicts != now[k].conflicts;
 
         was += known;
         if (changed && (!cell->dirty || !grew)) {
             sandbox->fault = grew ? "a cell changed and is not dirty" : "a cell changed and nothing grew";
         }
-        if (cell->view_valid &&
-            (rr_view_differs(&cell->view, &now[k]) || cell->view.conflicts != now[k].conflicts)) {
+        if (cell->view_valid && (rr_view_differs(&cell->view, &now[k]) || cell->view.conflicts != now[k].conflicts)) {
             sandbox->fault = "a view that is kept is not that of the facts";
         }
     }
@@ -295,8 +292,7 @@ rr_outcome rr_sandbox_take(rr_sandbox *sandbox, const rr_line *line)
 
 /* ---- what readers see ---- */
 
-static void print_cell(rr_sandbox *sandbox, const rr_held *held, const rr_cell *cell, bool conflicts,
-                       rr_buf *out)
+static void print_cell(rr_sandbox *sandbox, const rr_held *held, const rr_cell *cell, bool conflicts, rr_buf *out)
 {
     bool session = sandbox->contract->window_kind == RR_WINDOW_SESSION;
     rr_view view;

@@ -38,7 +38,7 @@ typedef struct rr_sandbox {
     size_t held_count;
     /* Of the last record: */
     rr_record record;
-    rr_held *at; /* NULL: it was not admitted */
+    rr_held *at;       /* NULL: it was not admitted */
     const char *fault; /* NULL, or what must never happen */
 } rr_sandbox;
 

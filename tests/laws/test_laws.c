@@ -40,9 +40,9 @@ typedef struct passage {
     size_t admitted_count;
 } passage;
 
-static const rr_alert_set conflict_alerts =
-    RR_BIT(RR_ALERT_EQUIVOCATION) | RR_BIT(RR_ALERT_RETRACTION_MISMATCH) |
-    RR_BIT(RR_ALERT_CORRECTION_CONFLICT) | RR_BIT(RR_ALERT_OVERLAPPING_SESSIONS);
+static const rr_alert_set conflict_alerts = RR_BIT(RR_ALERT_EQUIVOCATION) | RR_BIT(RR_ALERT_RETRACTION_MISMATCH) |
+                                            RR_BIT(RR_ALERT_CORRECTION_CONFLICT) |
+                                            RR_BIT(RR_ALERT_OVERLAPPING_SESSIONS);
 
 static void find(finding *f, const char *law, const char *what, rr_slice more, rr_slice other)
 {
@@ -69,11 +69,10 @@ static void check_verdict(finding *f, const rr_outcome *outcome, rr_slice before
     bool changed = !rr_slice_equal(before, after);
 
     if (changed && outcome->verdict != RR_VERDICT_APPLIED) {
-        find(f, "7: the verdict says what readers saw",
-             "they saw a change, and the verdict is not APPLIED:", before, after);
+        find(f, "7: the verdict says what readers saw", "they saw a change, and the verdict is not APPLIED:", before,
+             after);
     } else if (!changed && outcome->verdict == RR_VERDICT_APPLIED) {
-        find(f, "7: the verdict says what readers saw", "APPLIED, and readers see what they saw:", before,
-             nothing);
+        find(f, "7: the verdict says what readers saw", "APPLIED, and readers see what they saw:", before, nothing);
     }
 }
 
@@ -92,35 +91,32 @@ static void check_alerts(finding *f, const rr_outcome *outcome)
 }
 
 /* Law 3: what a live assertion, or a correction, does to a live value that is seen. A withdrawal may uncover older. */
-static void check_overwrite(finding *f, const rr_contract *contract, const rr_record *record,
-                            const rr_view *before, const rr_view *after)
+static void check_overwrite(finding *f, const rr_contract *contract, const rr_record *record, const rr_view *before,
+                            const rr_view *after)
 {
     int order = rr_version_compare(after->version, before->version);
     bool same_lane = before->origin == after->origin;
 
-    if (before->state != RR_STATE_present || after->state != RR_STATE_present ||
-        !rr_view_differs(before, after) || contract->mode == RR_MODE_DELTA || record->op == RR_OP_RETRACT) {
+    if (before->state != RR_STATE_present || after->state != RR_STATE_present || !rr_view_differs(before, after) ||
+        contract->mode == RR_MODE_DELTA || record->op == RR_OP_RETRACT) {
         return;
     }
     if (same_lane && record->origin == RR_ORIGIN_LIVE && before->origin == RR_ORIGIN_LIVE &&
         (order < 0 || (order == 0 && contract->mode == RR_MODE_CUMULATIVE))) {
-        find(f, "3: no silent overwrite", "a live value was replaced by one that is not newer", nothing,
-             nothing);
+        find(f, "3: no silent overwrite", "a live value was replaced by one that is not newer", nothing, nothing);
     }
     if (same_lane && record->origin == RR_ORIGIN_CORRECTION && before->origin == RR_ORIGIN_LIVE) {
         find(f, "3: no silent overwrite", "a correction changed what live shows", nothing, nothing);
     }
     if (same_lane && before->origin == RR_ORIGIN_CORRECTION &&
-        (record->origin == RR_ORIGIN_LIVE ||
-         (contract->corrections == RR_CORRECTIONS_COORDINATED && order <= 0))) {
-        find(f, "3: no silent overwrite", "a correction was replaced by what is not a newer one", nothing,
-             nothing);
+        (record->origin == RR_ORIGIN_LIVE || (contract->corrections == RR_CORRECTIONS_COORDINATED && order <= 0))) {
+        find(f, "3: no silent overwrite", "a correction was replaced by what is not a newer one", nothing, nothing);
     }
 }
 
 /* Law 3, where the answer is plain: one register, no corrections. */
-static void check_stale(finding *f, const rr_contract *contract, const rr_record *record,
-                        const rr_view *before, const rr_outcome *outcome)
+static void check_stale(finding *f, const rr_contract *contract, const rr_record *record, const rr_view *before,
+                        const rr_outcome *outcome)
 {
     int order = rr_version_compare(record->version, before->version);
     rr_verdict wanted = order < 0 ? RR_VERDICT_STALE : RR_VERDICT_APPLIED;
@@ -130,8 +126,8 @@ static void check_stale(finding *f, const rr_contract *contract, const rr_record
         return;
     }
     if (outcome->verdict != wanted) {
-        find(f, "3: no silent overwrite",
-             order < 0 ? "an older version is not STALE" : "a newer one is not APPLIED", nothing, nothing);
+        find(f, "3: no silent overwrite", order < 0 ? "an older version is not STALE" : "a newer one is not APPLIED",
+             nothing, nothing);
     }
 }
 
@@ -149,10 +145,8 @@ static rr_held *held_before(rr_sandbox *sandbox, const rr_line *line)
     rr_arena_init(&probe.arena, 0);
     rr_sandbox_take(&probe, line);
     for (size_t k = 0; probe.at != NULL && k < sandbox->held_count; k++) {
-        if (rr_slice_equal(rr_buf_view(&sandbox->held[k]->business_key),
-                           rr_buf_view(&probe.at->business_key)) &&
-            rr_slice_equal(rr_buf_view(&sandbox->held[k]->metric_version),
-                           rr_buf_view(&probe.at->metric_version)) &&
+        if (rr_slice_equal(rr_buf_view(&sandbox->held[k]->business_key), rr_buf_view(&probe.at->business_key)) &&
+            rr_slice_equal(rr_buf_view(&sandbox->held[k]->metric_version), rr_buf_view(&probe.at->metric_version)) &&
             rr_window_equal(sandbox->held[k]->window, probe.at->window)) {
             found = sandbox->held[k];
         }
@@ -170,8 +164,7 @@ static void look(rr_sandbox *sandbox, rr_held *held, const rr_record *record, si
         return;
     }
     rr_held_print(sandbox, held, false, &s->lines);
-    cell = record == NULL ? held->unit.cells
-                          : rr_unit_cell(&held->unit, session ? record->window : (rr_window){0, 0});
+    cell = record == NULL ? held->unit.cells : rr_unit_cell(&held->unit, session ? record->window : (rr_window){0, 0});
     s->there = cell != NULL && !session;
     if (s->there) {
         s->of_record = cell->view; /* kept: the join left it valid */
@@ -224,8 +217,7 @@ static bool same_outcome(const rr_outcome *a, const rr_outcome *b)
     return a->verdict == b->verdict && a->reason == b->reason && a->alerts == b->alerts;
 }
 
-static void compare_cells(finding *f, const char *law, const char *what, rr_sandbox *a, rr_sandbox *b,
-                          bool conflicts)
+static void compare_cells(finding *f, const char *law, const char *what, rr_sandbox *a, rr_sandbox *b, bool conflicts)
 {
     rr_buf first = {0}, second = {0};
 
@@ -242,8 +234,7 @@ static void compare_cells(finding *f, const char *law, const char *what, rr_sand
 static void check_stored(finding *f, passage *kept, const rr_history *h, rr_sandbox_kind kind)
 {
     static const char law[] = "nothing is lost in a store";
-    const char *how =
-        kind == RR_SANDBOX_SPILLED ? "with parts beside the value:" : "with parts in the value:";
+    const char *how = kind == RR_SANDBOX_SPILLED ? "with parts beside the value:" : "with parts in the value:";
     rr_sandbox sandbox;
 
     rr_sandbox_init(&sandbox, h->contract, kind);
@@ -310,8 +301,7 @@ static void mask_diverged(const rr_contract *contract, rr_buf *text)
 }
 
 /* Law 1: the same records in two orders. */
-static void check_pair(finding *f, const rr_contract *contract, const rr_line *one, const rr_line *other,
-                       size_t count)
+static void check_pair(finding *f, const rr_contract *contract, const rr_line *one, const rr_line *other, size_t count)
 {
     rr_sandbox first, second;
     rr_buf first_text = {0}, second_text = {0};
@@ -388,8 +378,7 @@ static void repeat(finding *f, rr_sandbox *sandbox, const rr_line *line, bool co
     rr_sandbox_take(sandbox, line);
     rr_sandbox_print(sandbox, conflicts, &after);
     if (!rr_slice_equal(rr_buf_view(&before), rr_buf_view(&after))) {
-        find(f, law_2, "the last record is a repeat, and changed cells:", rr_buf_view(&before),
-             rr_buf_view(&after));
+        find(f, law_2, "the last record is a repeat, and changed cells:", rr_buf_view(&before), rr_buf_view(&after));
     }
     rr_buf_fini(&before);
     rr_buf_fini(&after);
@@ -526,8 +515,7 @@ static void check_again(const rr_history *h, const char *law, const rr_line *oth
     }
 }
 
-static bool fails_without(rr_history *h, const char *law, rr_line *other, size_t *count, size_t at,
-                          finding *f)
+static bool fails_without(rr_history *h, const char *law, rr_line *other, size_t *count, size_t at, finding *f)
 {
     rr_line lines[LINES_MAX], others[LINES_MAX];
     size_t lines_count = h->count, others_count = *count;
@@ -577,10 +565,9 @@ static void report(rr_history *h, finding *f)
     shrink(h, f);
     RR_MUST(f->law != NULL);
     rr_lines_print(h->lines, h->count, &lines);
-    printf(
-        "\nBROKEN: %s\n(seed %llu; again: test_laws --one %llu)\n%.*s\n--- law.yaml\n%.*s--- law.jsonl\n%.*s",
-        f->law, (unsigned long long)h->seed, (unsigned long long)h->seed, (int)f->detail.len, f->detail.data,
-        (int)h->yaml.len, h->yaml.data, (int)lines.len, lines.data);
+    printf("\nBROKEN: %s\n(seed %llu; again: test_laws --one %llu)\n%.*s\n--- law.yaml\n%.*s--- law.jsonl\n%.*s",
+           f->law, (unsigned long long)h->seed, (unsigned long long)h->seed, (int)f->detail.len, f->detail.data,
+           (int)h->yaml.len, h->yaml.data, (int)lines.len, lines.data);
     if (f->law == law_1) {
         rr_buf_clear(&lines);
         rr_lines_print(f->lines, f->count, &lines);
@@ -615,20 +602,18 @@ static bool print_tally(const tally *t)
 {
     bool good = true;
 
-    printf("%llu histories (%llu without contradictions), %llu records; of these\n",
-           (unsigned long long)t->histories, (unsigned long long)t->honest, (unsigned long long)t->records);
+    printf("%llu histories (%llu without contradictions), %llu records; of these\n", (unsigned long long)t->histories,
+           (unsigned long long)t->honest, (unsigned long long)t->records);
     for (unsigned k = 0; k < RR_VERDICT_COUNT; k++) {
         good = print_share(t, rr_verdict_word((rr_verdict)k), t->verdicts[k]) && good;
     }
     for (unsigned k = RR_REASON_NONE + 1; k < RR_REASON_COUNT; k++) {
-        good = only_of_the_engine((rr_reason)k)
-                   ? good
-                   : print_share(t, rr_reason_word((rr_reason)k), t->reasons[k]) && good;
+        good = only_of_the_engine((rr_reason)k) ? good
+                                                : print_share(t, rr_reason_word((rr_reason)k), t->reasons[k]) && good;
     }
     for (unsigned k = 0; k < RR_ALERT_COUNT; k++) {
-        good = alert_only_of_the_engine((rr_alert)k)
-                   ? good
-                   : print_share(t, rr_alert_word((rr_alert)k), t->alerts[k]) && good;
+        good = alert_only_of_the_engine((rr_alert)k) ? good
+                                                     : print_share(t, rr_alert_word((rr_alert)k), t->alerts[k]) && good;
     }
     return good;
 }
@@ -718,8 +703,7 @@ int main(int argc, char **argv)
         broken += !check_seed(seed + k, &t, &reports);
     }
     if (broken != 0) {
-        printf("\n%llu of %llu histories break a law\n", (unsigned long long)broken,
-               (unsigned long long)histories);
+        printf("\n%llu of %llu histories break a law\n", (unsigned long long)broken, (unsigned long long)histories);
     }
     return print_tally(&t) && broken == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }

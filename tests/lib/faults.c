@@ -182,3 +182,79 @@ rr_notice rr_run_notice(rr_run *run, const char *kind)
     freeReplyObject(entries);
     return notice;
 }
+
+/* ---- what breaks ---- */
+
+size_t rr_run_portion(void)
+{
+    return rr_world_scaled(1500, 15000);
+}
+
+void rr_run_break_under_load(rr_run *run, size_t times, size_t most_ms, void (*break_it)(rr_run *run))
+{
+    for (size_t k = 0; k < times; k++) {
+        rr_run_load(run, rr_run_portion());
+        rr_nap_ms((long)rr_history_draw(&run->history, most_ms));
+        break_it(run);
+    }
+}
+
+/* ---- the way ---- */
+
+void rr_way_begin(rr_way *way, rr_world *world, rr_way_to to, const rr_setup *setup, bool plain)
+{
+    rr_setup own = setup == NULL ? (rr_setup){0} : *setup;
+    char url[64];
+
+    way->relay = rr_relay_open(to == RR_WAY_TO_NATS ? world->nats.port : world->redis.port);
+    assert_non_null(way->relay);
+    snprintf(url, sizeof url, "%s://127.0.0.1:%d", to == RR_WAY_TO_NATS ? "nats" : "redis", rr_relay_port(way->relay));
+    *(to == RR_WAY_TO_NATS ? &own.nats_url : &own.redis_url) = url;
+    rr_run_begin(&way->run, world, &own, plain);
+}
+
+void rr_way_end(rr_way *way)
+{
+    rr_run_end(&way->run);
+    rr_relay_close(way->relay);
+}
+
+void rr_way_chopped(rr_world *world, rr_way_to to, size_t count)
+{
+    rr_way way;
+
+    rr_way_begin(&way, world, to, NULL, false);
+    rr_relay_chop(way.relay, true);
+    rr_run_load(&way.run, count);
+    rr_wait_settled(world, RR_SETTLE_MS);
+    rr_relay_chop(way.relay, false);
+    rr_way_end(&way);
+}
+
+void rr_way_half_open(rr_world *world, rr_way_to to, const rr_setup *setup, size_t times)
+{
+    rr_way way;
+
+    rr_way_begin(&way, world, to, setup, false);
+    for (size_t k = 0; k < times; k++) {
+        rr_run_load(&way.run, rr_run_portion());
+        rr_nap_ms((long)rr_history_draw(&way.run.history, 50));
+        rr_relay_forget(way.relay);
+        rr_run_load(&way.run, 100);
+        rr_wait_settled(world, RR_SETTLE_MS);
+    }
+    rr_way_end(&way);
+}
+
+void rr_way_reset(rr_world *world, rr_way_to to, const rr_setup *setup, size_t times, size_t most_ms)
+{
+    rr_way way;
+
+    rr_way_begin(&way, world, to, setup, false);
+    for (size_t k = 0; k < times; k++) {
+        rr_run_load(&way.run, rr_run_portion() / 10);
+        rr_nap_ms((long)rr_history_draw(&way.run.history, most_ms));
+        rr_relay_reset(way.relay);
+    }
+    rr_way_end(&way);
+}

@@ -9,6 +9,7 @@
 #define RR_TEST_FAULTS_H
 
 #include "publish.h"
+#include "relay.h"
 
 enum { RR_LEAVE_MS = 15000, RR_SETTLE_MS = 60000 };
 
@@ -32,6 +33,12 @@ void rr_run_publish(rr_run *run);
 
 /* Adds what fits the run's contracts, and publishes. */
 void rr_run_load(rr_run *run, size_t count);
+
+/* How many records a test publishes at once. */
+size_t rr_run_portion(void);
+
+/* So many times: publishes a portion, waits a moment (drawn, below `most_ms`) and calls break_it. */
+void rr_run_break_under_load(rr_run *run, size_t times, size_t most_ms, void (*break_it)(rr_run *run));
 
 /* Starts it again. */
 void rr_run_again(rr_run *run);
@@ -63,5 +70,27 @@ typedef struct rr_notice {
 /* sink_rolled_back: "lost N results of sequences FROM to TO". unrepairable_gap: "of sequences FROM to TO". The last one
  * of that kind. */
 rr_notice rr_run_notice(rr_run *run, const char *kind);
+
+/* A run whose program reaches one of the servers only through a relay. */
+typedef struct rr_way {
+    rr_relay *relay;
+    rr_run run;
+} rr_way;
+
+typedef enum rr_way_to { RR_WAY_TO_NATS, RR_WAY_TO_REDIS } rr_way_to;
+
+/* As rr_run_begin and rr_run_end. */
+void rr_way_begin(rr_way *way, rr_world *world, rr_way_to to, const rr_setup *setup, bool plain);
+void rr_way_end(rr_way *way);
+
+/* Whole tests of the way, from begin to end: `count` records whose bytes arrive one by one; connections that are half open
+ * after a while, so many times; connections that are reset within most_ms after each tenth of a portion. */
+void rr_way_chopped(rr_world *world, rr_way_to to, size_t count);
+void rr_way_half_open(rr_world *world, rr_way_to to, const rr_setup *setup, size_t times);
+void rr_way_reset(rr_world *world, rr_way_to to, const rr_setup *setup, size_t times, size_t most_ms);
+
+/* A test with a world of its own; lasting: Redis keeps its data. */
+#define RR_FLEETING(test) cmocka_unit_test_setup_teardown(test, rr_world_begin, rr_world_end)
+#define RR_LASTING(test) cmocka_unit_test_setup_teardown(test, rr_world_begin_lasting, rr_world_end)
 
 #endif

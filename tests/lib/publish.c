@@ -136,8 +136,7 @@ void rr_publish_history(rr_world *world, const rr_history *history, size_t from,
         char subject[128];
 
         snprintf(subject, sizeof subject, "results.%s", history->names[message->contract]);
-        check(natsConnection_Publish(world->connection, subject, message->payload.data,
-                                     (int)message->payload.len),
+        check(natsConnection_Publish(world->connection, subject, message->payload.data, (int)message->payload.len),
               subject);
     }
     wait_stored(world, last);
@@ -161,8 +160,8 @@ void rr_publish_json(rr_world *world, const char *config, const char *contract, 
     assert_non_null(file);
     fputs(lines, file);
     fclose(file);
-    free(rr_world_output(
-        world, (const char *[]){"publish", "--config", config, "--contract", contract, path, NULL}, NULL));
+    free(rr_world_output(world, (const char *[]){"publish", "--config", config, "--contract", contract, path, NULL},
+                         NULL));
 }
 
 rr_progress rr_consumer_progress(rr_world *world)

@@ -12,8 +12,7 @@
 enum { MEMORY_FACTOR = 40 };
 
 _Static_assert(RR__V1__MODE__MODE_RETRACTION == (int)RR_MODE_RETRACTION, "modes have the table's numbers");
-_Static_assert(RR__V1__CAUSE__CAUSE_RETRACTION == (int)RR_CAUSE_RETRACTION,
-               "causes have the table's numbers");
+_Static_assert(RR__V1__CAUSE__CAUSE_RETRACTION == (int)RR_CAUSE_RETRACTION, "causes have the table's numbers");
 _Static_assert(RR__V1__OP__OP_RETRACT == (int)RR_OP_RETRACT + 1, "ops are one above the table's numbers");
 _Static_assert(RR__V1__ORIGIN__ORIGIN_CORRECTION == (int)RR_ORIGIN_CORRECTION + 1, "and so are origins");
 _Static_assert(RR__V1__STATUS__STATUS_RECONCILED == (int)RR_RESULT_RECONCILED + 1, "and statuses");
@@ -108,8 +107,7 @@ static bool take_enums(reading *r, const Rr__V1__Result *m)
 {
     rr_record *to = r->record;
 
-    if (!in_range(r, "mode", (int)m->mode, RR_MODE_COUNT - 1) ||
-        !in_range(r, "op", (int)m->op, RR_OP_COUNT) ||
+    if (!in_range(r, "mode", (int)m->mode, RR_MODE_COUNT - 1) || !in_range(r, "op", (int)m->op, RR_OP_COUNT) ||
         !in_range(r, "origin", (int)m->origin, RR_ORIGIN_COUNT) ||
         !in_range(r, "status", (int)m->status, RR_RESULT_COUNT) ||
         !in_range(r, "cause", (int)m->cause, RR_CAUSE_COUNT - 1)) {
@@ -303,8 +301,7 @@ static rr_decoded take_record(reading *r, const Rr__V1__Result *m)
     if (m->n_measures > RR_LIMIT_MEASURES) {
         return too_many_measures(r, m->n_measures);
     }
-    if (!take_texts(r, m) || !take_enums(r, m) || !take_scalars(r, m) ||
-        !take_measures(r, m, gathered, &count)) {
+    if (!take_texts(r, m) || !take_enums(r, m) || !take_scalars(r, m) || !take_measures(r, m, gathered, &count)) {
         return RR_DECODED_MALFORMED;
     }
     rr_keep_close(&r->keep);
@@ -336,8 +333,7 @@ static rr_decoded unpack(reading *r, rr_slice payload, bool in_file, int64_t *cl
     if (r->exhausted) {
         return RR_DECODED_NO_MEMORY;
     }
-    rr_text_put(r->why,
-                "not a protobuf message of type rr.v1.Result, or cut off; is it JSON, or another type?");
+    rr_text_put(r->why, "not a protobuf message of type rr.v1.Result, or cut off; is it JSON, or another type?");
     return RR_DECODED_MALFORMED;
 }
 

@@ -138,8 +138,8 @@ static void say(draft *d, size_t kind, uint64_t identity)
         snprintf(d->decimal, sizeof d->decimal, "%lld.%03llu", (long long)value,
                  (unsigned long long)(mix(identity, d->cell) % 1000));
         d->measures[0] = (rr_measure){.name = RR_SLICE("count"), .kind = RR_NUMBER_INT64, .integer = value};
-        d->measures[1] = (rr_measure){
-            .name = RR_SLICE("revenue"), .kind = RR_NUMBER_TEXT, .text = rr_slice_of(d->decimal)};
+        d->measures[1] =
+            (rr_measure){.name = RR_SLICE("revenue"), .kind = RR_NUMBER_TEXT, .text = rr_slice_of(d->decimal)};
         d->record.measure_count = 2;
     } else {
         d->measures[0] = rr_value_measure(value);
@@ -153,9 +153,8 @@ static void place(rr_history *history, draft *d, size_t kind, size_t cells)
     bool session = kind == VISITS || kind == STREAKS;
     int64_t minute;
 
-    *d = (draft){.cell = rr_history_draw(history, 2) == 0
-                             ? rr_history_draw(history, HOT)
-                             : rr_history_draw(history, session ? cells / 8 + 1 : cells)};
+    *d = (draft){.cell = rr_history_draw(history, 2) == 0 ? rr_history_draw(history, HOT)
+                                                          : rr_history_draw(history, session ? cells / 8 + 1 : cells)};
     minute = RR_TEST_START + (int64_t)(mix(d->cell, 3) % 1000) * MINUTE;
     snprintf(d->key, sizeof d->key, d->cell % 5 == 0 ? "caf\xc3\xa9/%llu {x}:%%" : "key-%llu",
              (unsigned long long)d->cell);
@@ -167,15 +166,13 @@ static void place(rr_history *history, draft *d, size_t kind, size_t cells)
         d->record.window.end = minute + 10 * MINUTE;
     } else if (session) {
         d->record.window.start += (int64_t)rr_history_draw(history, 8) * 20 * SECOND;
-        d->record.window.end =
-            d->record.window.start + (int64_t)(10 + 25 * rr_history_draw(history, 3)) * SECOND;
+        d->record.window.end = d->record.window.start + (int64_t)(10 + 25 * rr_history_draw(history, 3)) * SECOND;
     }
 }
 
 static void correct(rr_history *history, draft *d, size_t kind)
 {
-    uint64_t base = rr_history_draw(history, 20),
-             version = 1 + rr_history_draw(history, kind == LEDGER ? 20 : 3);
+    uint64_t base = rr_history_draw(history, 20), version = 1 + rr_history_draw(history, kind == LEDGER ? 20 : 3);
 
     if (kind == LEDGER) {
         base = mix(d->cell, version) % version;
@@ -231,8 +228,7 @@ static void contribute(rr_history *history, draft *d, size_t kind)
 /* Every sixth version is an untargeted withdrawal; of the others some are withdrawn by name. */
 static void assert_or_withdraw(rr_history *history, draft *d, size_t kind)
 {
-    uint64_t contributor = rr_history_draw(history, kind == ROWS ? 30 : 2),
-             version = 1 + rr_history_draw(history, 12);
+    uint64_t contributor = rr_history_draw(history, kind == ROWS ? 30 : 2), version = 1 + rr_history_draw(history, 12);
     uint64_t identity = contributor * 100 + version;
 
     snprintf(d->contributor, sizeof d->contributor, "upstream row %llu", (unsigned long long)contributor);
@@ -340,8 +336,8 @@ char *rr_cells_applied(rr_world *world, const rr_history *history, size_t contra
     snprintf(path, sizeof path, "%s/%s.records", world->folder, name);
     save(history, contract, path);
     return cells_only(rr_world_output(world,
-                                      (const char *[]){"apply", "--contract", world->contracts, "--name",
-                                                       name, "--input", "protobuf", "--cells", path, NULL},
+                                      (const char *[]){"apply", "--contract", world->contracts, "--name", name,
+                                                       "--input", "protobuf", "--cells", path, NULL},
                                       NULL));
 }
 
@@ -350,11 +346,10 @@ char *rr_cells_stored(rr_world *world, const char *contract)
     char url[96];
 
     snprintf(url, sizeof url, "%s/0", world->redis.url);
-    return cells_only(
-        rr_world_output(world,
-                        (const char *[]){"apply", "--contract", world->contracts, "--name", contract,
-                                         "--store", url, "--cells", "/dev/null", NULL},
-                        NULL));
+    return cells_only(rr_world_output(world,
+                                      (const char *[]){"apply", "--contract", world->contracts, "--name", contract,
+                                                       "--store", url, "--cells", "/dev/null", NULL},
+                                      NULL));
 }
 
 /* One cell as a reader finds it. */
@@ -450,8 +445,7 @@ void rr_assert_same_lines(const char *what, const char *expected, const char *fo
         a--;
         b--;
     }
-    fail_msg("%s:\n  expected %.*s\n  found    %.*s", what, (int)strcspn(a, "\n"), a, (int)strcspn(b, "\n"),
-             b);
+    fail_msg("%s:\n  expected %.*s\n  found    %.*s", what, (int)strcspn(a, "\n"), a, (int)strcspn(b, "\n"), b);
 }
 
 size_t rr_assert_cells(rr_world *world, const rr_history *history)

@@ -58,9 +58,8 @@ static int local_socket(int port, bool listens)
     bool good;
 
     address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    good = fd >= 0 &&
-           (listens ? bind(fd, (struct sockaddr *)&address, sizeof address) == 0 && listen(fd, PAIRS) == 0
-                    : connect(fd, (struct sockaddr *)&address, sizeof address) == 0);
+    good = fd >= 0 && (listens ? bind(fd, (struct sockaddr *)&address, sizeof address) == 0 && listen(fd, PAIRS) == 0
+                               : connect(fd, (struct sockaddr *)&address, sizeof address) == 0);
     if (!good && fd >= 0) {
         close(fd);
         fd = -1;

@@ -79,8 +79,8 @@ static int free_port(void)
     int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0), port = -1;
 
     address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    if (fd >= 0 && bind(fd, (struct sockaddr *)&address, sizeof address) == 0
-        && getsockname(fd, (struct sockaddr *)&address, &len) == 0) {
+    if (fd >= 0 && bind(fd, (struct sockaddr *)&address, sizeof address) == 0 &&
+        getsockname(fd, (struct sockaddr *)&address, &len) == 0) {
         port = ntohs(address.sin_port);
     }
     if (fd >= 0) {
@@ -102,8 +102,8 @@ static bool answers(int port, const char *say, const char *hear)
     if (say == NULL || send(fd, say, strlen(say), MSG_NOSIGNAL) > 0) {
         struct pollfd wait = {.fd = fd, .events = POLLIN};
 
-        right = poll(&wait, 1, 1000) == 1 && recv(fd, heard, strlen(hear), MSG_WAITALL) == (ssize_t)strlen(hear)
-                && strcmp(heard, hear) == 0;
+        right = poll(&wait, 1, 1000) == 1 && recv(fd, heard, strlen(hear), MSG_WAITALL) == (ssize_t)strlen(hear) &&
+                strcmp(heard, hear) == 0;
     }
     close(fd);
     return right;
@@ -112,7 +112,7 @@ static bool answers(int port, const char *say, const char *hear)
 static bool ready(const rr_server *server)
 {
     return server->port > 0 && (server->kind == RR_SERVER_NATS ? answers(server->port, NULL, "INFO ")
-                                                                : answers(server->port, "PING\r\n", "+PONG"));
+                                                               : answers(server->port, "PING\r\n", "+PONG"));
 }
 
 /* The port that nats-server chose, from the file that it wrote beside its log; 0 while there is none. */
@@ -162,8 +162,8 @@ static void become(const rr_server *server, pid_t parent, const char *binary, co
         _exit(127);
     }
     if (server->kind == RR_SERVER_REDIS) {
-        const char *ours[] = {binary, "--port", port, "--bind", "127.0.0.1", "--dir", data,
-                              "--save", "", "--appendonly", "no", "--daemonize", "no"};
+        const char *ours[] = {binary,   "--port", port,           "--bind", "127.0.0.1",   "--dir", data,
+                              "--save", "",       "--appendonly", "no",     "--daemonize", "no"};
         size_t count = sizeof ours / sizeof *ours;
 
         snprintf(port, sizeof port, "%d", server->port);
@@ -185,8 +185,7 @@ static void become(const rr_server *server, pid_t parent, const char *binary, co
 
 static void reap(rr_server *server)
 {
-    while (server->pid > 0 && waitpid(server->pid, NULL, 0) < 0) {
-    }
+    while (server->pid > 0 && waitpid(server->pid, NULL, 0) < 0) {}
     server->pid = 0;
 }
 

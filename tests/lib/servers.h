@@ -18,12 +18,12 @@ typedef enum rr_server_kind { RR_SERVER_NATS, RR_SERVER_REDIS } rr_server_kind;
 
 typedef struct rr_server {
     rr_server_kind kind;
-    pid_t pid;        /* 0: not running */
+    pid_t pid; /* 0: not running */
     int port;
-    char folder[64];  /* holds data/, log and the configuration */
-    char url[64];     /* nats://127.0.0.1:PORT or redis://127.0.0.1:PORT */
-    const char *config;                          /* nats: more lines of configuration, or NULL */
-    const char *extra[RR_SERVER_EXTRA_MAX];      /* redis: more arguments */
+    char folder[64];                        /* holds data/, log and the configuration */
+    char url[64];                           /* nats://127.0.0.1:PORT or redis://127.0.0.1:PORT */
+    const char *config;                     /* nats: more lines of configuration, or NULL */
+    const char *extra[RR_SERVER_EXTRA_MAX]; /* redis: more arguments */
 } rr_server;
 
 /* Starts nats-server with JetStream (files). config: more lines for its configuration file, such as

@@ -205,8 +205,10 @@ static rr_status script_bound(rr_source *source, rr_slice subject, char stream[2
 static rr_status script_info(rr_source *source, rr_source_info *info, rr_error *error)
 {
     (void)error;
-    *info = (rr_source_info){.first_sequence = source->first, .last_sequence = source->last,
-                             .created_at_us = source->created_at_us, .deliveries = source->consumed,
+    *info = (rr_source_info){.first_sequence = source->first,
+                             .last_sequence = source->last,
+                             .created_at_us = source->created_at_us,
+                             .deliveries = source->consumed,
                              .replicas = 1};
     for (size_t k = 0; k < source->count; k++) {
         info->delivered = source->times[k] != 0 ? k + 1 : info->delivered;
@@ -242,6 +244,16 @@ static rr_status script_replay(rr_source *source, uint64_t from, uint64_t to,
     return RR_OK;
 }
 
+static rr_status script_find_time(rr_source *source, int64_t time_us, uint64_t *sequence, rr_error *error)
+{
+    (void)error;
+    *sequence = 0;
+    for (uint64_t k = source->first; k <= source->last && *sequence == 0; k++) {
+        *sequence = source->records[k - 1].stored_at_us >= time_us ? k : 0;
+    }
+    return RR_OK;
+}
+
 const rr_source_ops rr_source_script_ops = {
     .scheme = "script",
     .open = script_open,
@@ -255,4 +267,5 @@ const rr_source_ops rr_source_script_ops = {
     .info = script_info,
     .flush = script_flush,
     .replay = script_replay,
+    .find_time = script_find_time,
 };

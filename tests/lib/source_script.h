@@ -23,7 +23,7 @@ extern const rr_source_ops rr_source_script_ops; /* its open refuses: make one w
 rr_source *rr_source_script_new(const rr_script_record *records, size_t count,
                                 void (*on_ack)(void *context, const rr_delivery *delivery), void *context);
 
-/* What `info` and `replay` say of the stream: sequences below `first` are gone, those above `last` never were; made at
+/* What `info`, `replay` and `find_time` say of the stream: sequences below `first` are gone, those above `last` never were; made at
  * this time. Unset: all records, made at 1. */
 void rr_source_script_set_stream(rr_source *source, uint64_t first, uint64_t last, int64_t created_at_us);
 

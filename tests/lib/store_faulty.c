@@ -136,8 +136,7 @@ static rr_status broken(rr_error *error)
     return rr_fail(error, RR_UNAVAILABLE, "faulty store: the connection broke, as planned");
 }
 
-static rr_status faulty_open(const char *url, const rr_store_options *options, rr_store **store,
-                             rr_error *error)
+static rr_status faulty_open(const char *url, const rr_store_options *options, rr_store **store, rr_error *error)
 {
     (void)options;
     *store = NULL;
@@ -162,9 +161,8 @@ static rr_status faulty_load(rr_store *store, rr_load *loads, size_t count, rr_a
 static rr_status faulty_read_parts(rr_store *store, rr_parts_read *reads, size_t count, rr_arena *arena,
                                    rr_error *error)
 {
-    return meet(store, RR_FAULT_READ_PARTS) != NULL
-               ? broken(error)
-               : store->ops->read_parts(store->inner, reads, count, arena, error);
+    return meet(store, RR_FAULT_READ_PARTS) != NULL ? broken(error)
+                                                    : store->ops->read_parts(store->inner, reads, count, arena, error);
 }
 
 static void forget_answers(rr_swap *swaps, size_t count)
@@ -208,38 +206,33 @@ static rr_status faulty_confirm(rr_store *store, rr_error *error)
     return meet(store, RR_FAULT_CONFIRM) != NULL ? broken(error) : store->ops->confirm(store->inner, error);
 }
 
-static rr_status faulty_log_read(rr_store *store, rr_slice log_key, const char *drainer, int idle_ms,
-                                 size_t most, rr_arena *arena, rr_log_entry **entries, size_t *count,
-                                 rr_error *error)
+static rr_status faulty_log_read(rr_store *store, rr_slice log_key, const char *drainer, int idle_ms, size_t most,
+                                 rr_arena *arena, rr_log_entry **entries, size_t *count, rr_error *error)
 {
     pass(store);
     return store->ops->log_read(store->inner, log_key, drainer, idle_ms, most, arena, entries, count, error);
 }
 
-static rr_status faulty_log_done(rr_store *store, rr_slice log_key, const rr_slice *ids, size_t count,
-                                 rr_error *error)
+static rr_status faulty_log_done(rr_store *store, rr_slice log_key, const rr_slice *ids, size_t count, rr_error *error)
 {
     pass(store);
     return store->ops->log_done(store->inner, log_key, ids, count, error);
 }
 
-static rr_status faulty_note_get(rr_store *store, rr_slice key, rr_arena *arena, rr_slice *value,
-                                 rr_error *error)
+static rr_status faulty_note_get(rr_store *store, rr_slice key, rr_arena *arena, rr_slice *value, rr_error *error)
 {
     pass(store);
     return store->ops->note_get(store->inner, key, arena, value, error);
 }
 
-static rr_status faulty_note_set(rr_store *store, rr_slice key, rr_slice expected, rr_slice value,
-                                 int64_t ttl_ms, const rr_store_identity *incarnation, bool *done,
-                                 rr_error *error)
+static rr_status faulty_note_set(rr_store *store, rr_slice key, rr_slice expected, rr_slice value, int64_t ttl_ms,
+                                 const rr_store_identity *incarnation, bool *done, rr_error *error)
 {
     pass(store);
     return store->ops->note_set(store->inner, key, expected, value, ttl_ms, incarnation, done, error);
 }
 
-static rr_status faulty_note_put(rr_store *store, rr_slice key, rr_slice value, int64_t ttl_ms,
-                                 rr_error *error)
+static rr_status faulty_note_put(rr_store *store, rr_slice key, rr_slice value, int64_t ttl_ms, rr_error *error)
 {
     pass(store);
     return store->ops->note_put(store->inner, key, value, ttl_ms, error);
@@ -251,8 +244,8 @@ static rr_status faulty_identity(rr_store *store, rr_store_identity *identity, r
     return store->ops->identity(store->inner, identity, error);
 }
 
-static rr_status faulty_scan(rr_store *store, rr_slice prefix, bool (*each)(void *context, rr_slice key),
-                             void *context, rr_error *error)
+static rr_status faulty_scan(rr_store *store, rr_slice prefix, bool (*each)(void *context, rr_slice key), void *context,
+                             rr_error *error)
 {
     pass(store);
     return store->ops->scan(store->inner, prefix, each, context, error);

@@ -19,11 +19,11 @@ typedef enum rr_fault_op {
 } rr_fault_op;
 
 typedef enum rr_fault_kind {
-    RR_FAULT_NOT_SENT,  /* nothing is done, no answer */
-    RR_FAULT_NO_ANSWER, /* it is done, the answer is lost */
-    RR_FAULT_LATE, /* swaps: no answer now; done before the call (of any op) that comes `late` calls after */
+    RR_FAULT_NOT_SENT,    /* nothing is done, no answer */
+    RR_FAULT_NO_ANSWER,   /* it is done, the answer is lost */
+    RR_FAULT_LATE,        /* swaps: no answer now; done before the call (of any op) that comes `late` calls after */
     RR_FAULT_UNCONFIRMED, /* swaps: done and answered, but the replicas have not confirmed; confirm: they have not */
-    RR_FAULT_RIVAL /* `rival` runs first, on the store that is wrapped; then the call goes through */
+    RR_FAULT_RIVAL        /* `rival` runs first, on the store that is wrapped; then the call goes through */
 } rr_fault_kind;
 
 typedef struct rr_fault {

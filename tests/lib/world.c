@@ -199,8 +199,8 @@ void rr_world_configure(rr_world *world, const char *name, const rr_setup *setup
     }
     fprintf(file, "}\n");
     write_source(file, world, setup);
-    fprintf(file, "alerts: %s\ncontracts_file: %s-contracts.yaml\n",
-            setup->alerts == NULL ? "[log]" : setup->alerts, name);
+    fprintf(file, "alerts: %s\ncontracts_file: %s-contracts.yaml\n", setup->alerts == NULL ? "[log]" : setup->alerts,
+            name);
     fclose(file);
 }
 
@@ -504,8 +504,8 @@ long long rr_redis_calls(rr_world *world, const char *command)
     return calls;
 }
 
-long long rr_wait(rr_world *world, bool (*true_now)(rr_world *, const void *), const void *context,
-                  int within_ms, const char *what)
+long long rr_wait(rr_world *world, bool (*true_now)(rr_world *, const void *), const void *context, int within_ms,
+                  const char *what)
 {
     long long begun = rr_now_ms();
 

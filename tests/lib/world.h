@@ -19,9 +19,9 @@
 enum { RR_WORLD_CHILDREN = 256, RR_WORLD_PATH = 160 };
 
 typedef struct rr_child {
-    pid_t pid;      /* 0: not running */
-    int exit_code;  /* when it is over; -1: by a signal */
-    int ended_by;   /* which */
+    pid_t pid;     /* 0: not running */
+    int exit_code; /* when it is over; -1: by a signal */
+    int ended_by;  /* which */
     char log[RR_WORLD_PATH];
 } rr_child;
 
@@ -57,17 +57,17 @@ int rr_world_end(void **state);
 
 /* How the program is to be set up; all zero but `contracts` and `names` is a good start. */
 typedef struct rr_setup {
-    const char *contracts;      /* YAML, the items of `contracts:` */
-    const char *const *names;   /* of the contracts that are fed, each from `results.<name>`, ended by NULL */
-    const char *nats_url;       /* NULL: the world's server */
-    const char *redis_url;      /* NULL: the world's server */
-    const char *alerts;         /* NULL: [log] */
-    const char *dead_letters;   /* NULL: dead */
-    const char *source;         /* its name; NULL: results */
-    const char *consumer;       /* NULL: reconciler, the one that publish.h looks at */
-    size_t batch, pulls;        /* 0: the program's own */
-    int ack_wait_s;             /* 0: 2, so that what is let go comes again soon */
-    int redis_timeout_ms;       /* 0: the program's own */
+    const char *contracts;    /* YAML, the items of `contracts:` */
+    const char *const *names; /* of the contracts that are fed, each from `results.<name>`, ended by NULL */
+    const char *nats_url;     /* NULL: the world's server */
+    const char *redis_url;    /* NULL: the world's server */
+    const char *alerts;       /* NULL: [log] */
+    const char *dead_letters; /* NULL: dead */
+    const char *source;       /* its name; NULL: results */
+    const char *consumer;     /* NULL: reconciler, the one that publish.h looks at */
+    size_t batch, pulls;      /* 0: the program's own */
+    int ack_wait_s;           /* 0: 2, so that what is let go comes again soon */
+    int redis_timeout_ms;     /* 0: the program's own */
     bool ack_all;
     int wait_replicas;
 } rr_setup;

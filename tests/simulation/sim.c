@@ -62,7 +62,9 @@ void rr_sim_say(const char *format, ...)
         return;
     }
     printf("%10.3f s %6" PRIu64 " %s ", (double)(sim->time_us - START_US) / 1e6, sim->points,
-           sim->running == NULL ? "-" : sim->running->index == 0 ? "a" : "b");
+           sim->running == NULL       ? "-"
+           : sim->running->index == 0 ? "a"
+                                      : "b");
     va_start(arguments, format);
     vprintf(format, arguments);
     va_end(arguments);
@@ -133,15 +135,19 @@ bool rr_sim_strikes(rr_sim_fault fault)
     return true;
 }
 
-/* Half of the crashes wait for a call that is rare. */
+/* Half of the crashes wait for a call that is rare, unless the run has a goal. */
 static void aim(void)
 {
-    static const rr_sim_call rare[] = {RR_SIM_source_progress, RR_SIM_source_progress,  RR_SIM_source_release,
-                                       RR_SIM_source_publish,  RR_SIM_source_replay,    RR_SIM_store_read_parts,
+    static const rr_sim_call rare[] = {RR_SIM_source_progress, RR_SIM_source_progress, RR_SIM_source_release,
+                                       RR_SIM_source_publish,  RR_SIM_source_replay,   RR_SIM_store_read_parts,
                                        RR_SIM_store_confirm,   RR_SIM_channel_send};
 
     sim->crash_call = rr_sim_chance(50) ? -1 : (int)rare[rr_sim_below(sizeof rare / sizeof *rare)];
     sim->crash_behind = (int)rr_sim_below(2);
+    if (sim->goal_call >= 0) {
+        sim->crash_call = sim->goal_call;
+        sim->crash_behind = sim->goal_behind;
+    }
 }
 
 static void arm(void)
@@ -152,7 +158,8 @@ static void arm(void)
             if (sim->triggers[k].fault == RR_SIM_CRASH) {
                 aim();
             }
-            sim->away_at_publish = sim->triggers[k].fault == RR_SIM_QUEUE_AWAY ? rr_sim_chance(30) : sim->away_at_publish;
+            sim->away_at_publish =
+                sim->triggers[k].fault == RR_SIM_QUEUE_AWAY ? rr_sim_chance(30) : sim->away_at_publish;
         }
     }
 }
@@ -164,7 +171,8 @@ static void calm_down(void)
     memset(sim->armed, 0, sizeof sim->armed);
     sim->calm = true;
     sim->calm_us = sim->time_us;
-    sim->store.away_until_us = sim->store.unconfirmed_until_us = sim->source.away_until_us = sim->source.quiet_until_us = sim->channel_away_until_us = 0;
+    sim->store.away_until_us = sim->store.unconfirmed_until_us = sim->source.away_until_us =
+        sim->source.quiet_until_us = sim->channel_away_until_us = 0;
     rr_sim_do_late();
     for (int k = 0; k < RR_SIM_ENGINES; k++) {
         sim->engines[k].start_us = sim->engines[k].start_us > sim->time_us ? sim->time_us : sim->engines[k].start_us;
@@ -353,7 +361,7 @@ static void pause_ms(int ms)
     rr_sim_wait((int64_t)ms * 1000);
 }
 
-static void talk(rr_talk level, const char *text)
+static void log_line(rr_log_level level, const char *text)
 {
     (void)level;
     rr_sim_say("says: %s", text);
@@ -369,17 +377,40 @@ static const rr_contract *route(const void *context, rr_slice subject)
 static void set_options(rr_sim_engine *e)
 {
     e->store.engine = e->source.engine = e->channel.engine = e;
-    e->live_source = (rr_live_source){.ops = &rr_sim_source_ops, .source = &e->source, .name = RR_SLICE("src"),
-                                      .stream = RR_SLICE("RESULTS"), .consumer = RR_SLICE("c"), .batch = sim->batch,
-                                      .dead_letters = "rr.dead", .route = route, .context = sim->contract};
-    e->contract = (rr_live_contract){.contract = sim->contract, .text = RR_SLICE("name: law\n")};
-    e->live_channel = (rr_live_channel){.ops = &rr_sim_channel_ops, .channel = &e->channel};
-    e->options = (rr_live_options){.store_ops = &rr_sim_store_ops, .store = &e->store, .prefix = RR_SLICE("rr"),
-                                   .sources = &e->live_source, .source_count = 1, .contracts = &e->contract,
-                                   .contract_count = 1, .channels = &e->live_channel, .channel_count = 1,
-                                   .drain_timeout_ms = 1000, .guess_from = sim->guess_from, .send_from = sim->send_from, .stop = &e->stop,
-                                   .now_us = now_us,
-                                   .pause_ms = pause_ms, .talk = talk};
+    e->store_ops = rr_sim_store_ops;
+    if (sim->whole) {
+        e->store_ops.load_ahead = NULL;
+        e->store_ops.load_next = NULL;
+        e->store_ops.swap_ahead = NULL;
+        e->store_ops.swap_end = NULL;
+    }
+    e->live_source = (rr_bound_source){.ops = &rr_sim_source_ops,
+                                       .source = &e->source,
+                                       .name = RR_SLICE("src"),
+                                       .stream = RR_SLICE("RESULTS"),
+                                       .consumer = RR_SLICE("c"),
+                                       .batch = sim->batch,
+                                       .dead_letters = "rr.dead",
+                                       .route = route,
+                                       .context = sim->contract};
+    e->contract = (rr_bound_contract){.contract = sim->contract, .text = RR_SLICE("name: law\n")};
+    e->live_channel = (rr_bound_channel){.ops = &rr_sim_channel_ops, .channel = &e->channel};
+    e->options = (rr_service_options){.env.store_ops = &e->store_ops,
+                                      .env.store = &e->store,
+                                      .env.prefix = RR_SLICE("rr"),
+                                      .env.sources = &e->live_source,
+                                      .env.source_count = 1,
+                                      .env.contracts = &e->contract,
+                                      .env.contract_count = 1,
+                                      .channels = &e->live_channel,
+                                      .channel_count = 1,
+                                      .drain_timeout_ms = 1000,
+                                      .guess_from = sim->guess_from,
+                                      .send_from = sim->send_from,
+                                      .env.stop = &e->stop,
+                                      .env.now_us = now_us,
+                                      .env.pause_ms = pause_ms,
+                                      .env.log = log_line};
 }
 
 /* The one reason to leave that is none of ours to fix. */
@@ -392,9 +423,9 @@ static void one_life(void)
 {
     rr_sim_engine *e = sim->running;
 
-    e->totals = (rr_live_totals){0};
+    e->totals = (rr_service_totals){0};
     e->error = (rr_error){0};
-    e->status = rr_live_run(&e->options, &e->totals, &e->error);
+    e->status = rr_service_run(&e->options, &e->totals, &e->error);
     rr_sim_say("left: %s", e->status == RR_OK ? "done" : e->error.text);
     for (int k = 0; k < RR_VERDICT_COUNT; k++) {
         sim->verdicts[k] += e->totals.verdicts[k];
@@ -578,6 +609,8 @@ void rr_sim_init(uint64_t seed, const rr_contract *contract)
     sim->batch = 4;
     sim->guess_from = seed % 2;
     sim->send_from = seed / 2 % 2;
+    sim->whole = seed / 4 % 8 == 3;
+    sim->goal_call = -1;
     sim->ack_wait_us = 30 * RR_SECOND_US;
     sim->rest_us = 3 * RR_SECOND_US;
     sim->time_us = START_US;

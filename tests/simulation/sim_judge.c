@@ -35,8 +35,7 @@ static rr_slice unit_key(const rr_record *record)
 
 void rr_judge_put(rr_sim_message *message, uint64_t sequence, bool routed)
 {
-    rr_decoded decoded =
-        rr_record_from_proto(message->payload, false, &sim->arena, &message->record, NULL, NULL);
+    rr_decoded decoded = rr_record_from_proto(message->payload, false, &sim->arena, &message->record, NULL, NULL);
     rr_record *record = &message->record;
 
     record->stream = RR_SLICE("RESULTS");
@@ -68,7 +67,8 @@ void rr_sim_put(rr_slice json, int64_t stored_at_us, bool routed)
         rr_buf_put(&payload, undecodable, sizeof undecodable);
     }
     *message = (rr_sim_message){.subject = routed ? RR_SLICE("results.law") : RR_SLICE("elsewhere"),
-                                .payload = rr_sim_keep(rr_buf_view(&payload)), .stored_at_us = stored_at_us};
+                                .payload = rr_sim_keep(rr_buf_view(&payload)),
+                                .stored_at_us = stored_at_us};
     rr_buf_fini(&payload);
     rr_judge_put(message, source->count, routed);
 }
@@ -77,8 +77,7 @@ void rr_sim_put(rr_slice json, int64_t stored_at_us, bool routed)
 
 static rr_alert_set due_of_refused(const rr_sim_message *message)
 {
-    return (message->logged | message->sent) &
-           (RR_BIT(RR_ALERT_CONTRACT_VIOLATION) | RR_BIT(RR_ALERT_TOO_LATE));
+    return (message->logged | message->sent) & (RR_BIT(RR_ALERT_CONTRACT_VIOLATION) | RR_BIT(RR_ALERT_TOO_LATE));
 }
 
 /* The unit as of a write, with all its parts. False: it cannot be read, and that is a broken promise. */
@@ -135,11 +134,15 @@ static void print_unit(rr_unit *unit, const rr_record *any, bool conflicts, rr_a
 
 /* ---- at each acknowledgement ---- */
 
+static bool contradicts(rr_alert_set alerts)
+{
+    return (alerts & (RR_BIT(RR_ALERT_EQUIVOCATION) | RR_BIT(RR_ALERT_RETRACTION_MISMATCH))) != 0;
+}
+
 /* Joining it once more must bring nothing: its effect is stored. Not so what contradicted when it came: then it was no
  * fact, and coming again it may be one (semantics, sections 6 and 8), or take the place of the latest contender. */
 static void check_effect(const rr_sim_message *message, size_t sequence, rr_arena *arena)
 {
-    rr_alert_set contradictions = RR_BIT(RR_ALERT_EQUIVOCATION) | RR_BIT(RR_ALERT_RETRACTION_MISMATCH);
     rr_unit unit;
     rr_outcome outcome;
 
@@ -147,7 +150,7 @@ static void check_effect(const rr_sim_message *message, size_t sequence, rr_aren
         return;
     }
     outcome = join(&unit, &message->record, arena);
-    if (outcome.grew && ((outcome.alerts | message->logged) & contradictions) == 0) {
+    if (outcome.grew && !contradicts(outcome.alerts | message->logged)) {
         rr_sim_break("sequence %zu was acknowledged, and its effect is not in the store: joined again it is %s",
                      sequence, rr_verdict_word(outcome.verdict));
     }
@@ -199,8 +202,7 @@ static void check_alerts(const rr_sim_engine *e, const rr_delivery *deliveries, 
             continue;
         }
         outcome = join(&unit, &message->record, arena);
-        own_disorder = outcome.verdict == RR_VERDICT_STALE &&
-                       message->record.stream_sequence < unit.stream_sequence;
+        own_disorder = outcome.verdict == RR_VERDICT_STALE && message->record.stream_sequence < unit.stream_sequence;
         need_alerts(message, own_disorder ? outcome.alerts & ~RR_BIT(RR_ALERT_STALE_OVERWRITE) : outcome.alerts);
         if (outcome.grew) {
             unit.stream = message->record.stream;
@@ -260,7 +262,8 @@ void rr_judge_ack(const rr_sim_engine *e, const rr_delivery *deliveries, size_t 
 
 /* ---- what the store loses ---- */
 
-/* Which acknowledged records readers would see again, if they came again. */
+/* Which acknowledged records readers would see again, if they came again. Not those that were no facts: the store had
+ * nothing of them to lose. */
 void rr_judge_lost(void)
 {
     rr_arena arena;
@@ -271,10 +274,11 @@ void rr_judge_lost(void)
         rr_unit unit;
 
         message->lost = message->back = false;
-        if (message->place == RR_SIM_ACKED && !message->refused && read_unit(message->key, sim->store.now, &arena, &unit)) {
+        if (message->place == RR_SIM_ACKED && !message->refused &&
+            read_unit(message->key, sim->store.now, &arena, &unit)) {
             rr_outcome outcome = join(&unit, &message->record, &arena);
 
-            message->lost = outcome.grew && outcome.verdict == RR_VERDICT_APPLIED;
+            message->lost = outcome.grew && outcome.verdict == RR_VERDICT_APPLIED && !contradicts(message->logged);
             if (message->lost && sim->waits) {
                 rr_sim_break("sequence %zu was acknowledged, and the replica that took over has not its effect", k + 1);
             }
@@ -411,8 +415,8 @@ static void check_cells(void)
     print_all(false, &wanted);
     print_all(true, &found);
     if (!rr_slice_equal(rr_buf_view(&wanted), rr_buf_view(&found))) {
-        rr_sim_break("the cells differ from those of an undisturbed run:\n%.*sand not\n%.*s", (int)found.len, found.data,
-                     (int)wanted.len, wanted.data);
+        rr_sim_break("the cells differ from those of an undisturbed run:\n%.*sand not\n%.*s", (int)found.len,
+                     found.data, (int)wanted.len, wanted.data);
     }
     rr_buf_fini(&wanted);
     rr_buf_fini(&found);
@@ -431,8 +435,8 @@ static void check_sessions(const rr_sim_message *message, const rr_unit *unit)
         rr_cell_json(&text, sim->contract, &unit->cells[k].view, sim->contract->integers_as_strings);
         value = rr_sim_value(&sim->store, rr_buf_view(&key), sim->store.now);
         if (value.len < text.len || memcmp(value.data, text.data, text.len) != 0) {
-            rr_sim_break("readers of %.*s find\n%.*s\nand not\n%.*s", (int)key.len, key.data, (int)value.len, value.data,
-                         (int)text.len, text.data);
+            rr_sim_break("readers of %.*s find\n%.*s\nand not\n%.*s", (int)key.len, key.data, (int)value.len,
+                         value.data, (int)text.len, text.data);
         }
         rr_buf_fini(&key);
         rr_buf_fini(&text);
@@ -528,7 +532,8 @@ static void check_notices(void)
     for (size_t k = 0; k < sim->source.count; k++) {
         if (sim->source.messages[k].back && !was_told(&sim->source.messages[k])) {
             rr_sim_break("the store had lost sequence %zu, which was acknowledged; it was brought back, and nobody was "
-                         "told (sink_rolled_back)", k + 1);
+                         "told (sink_rolled_back)",
+                         k + 1);
         }
     }
     if (!lost && !unsure && sim->notices[RR_ALERT_SINK_ROLLED_BACK] != 0) {

@@ -70,9 +70,12 @@ bool rr_sim_lose_tail(void)
 static void fly(const rr_sim_engine *e, size_t message, int64_t arrive_us)
 {
     src->flights = rr_sim_grow(src->flights, src->flight_count, &src->flight_room, sizeof *src->flights);
-    src->flights[src->flight_count++] =
-        (rr_sim_flight){.message = message, .consumer_sequence = src->consumer_sequence,
-                        .times = src->messages[message].times, .arrive_us = arrive_us, .engine = e->index, .life = e->lives};
+    src->flights[src->flight_count++] = (rr_sim_flight){.message = message,
+                                                        .consumer_sequence = src->consumer_sequence,
+                                                        .times = src->messages[message].times,
+                                                        .arrive_us = arrive_us,
+                                                        .engine = e->index,
+                                                        .life = e->lives};
 }
 
 /* The server gives a message to this engine; what becomes of it on the way. */
@@ -131,9 +134,13 @@ static void take(rr_sim_engine *e, const rr_sim_flight *flight, rr_delivery *del
     memcpy(held->bytes + len, message->subject.data, message->subject.len);
     e->holds = held;
     e->held++;
-    *delivery = (rr_delivery){.subject = {held->bytes + len, message->subject.len}, .payload = {held->bytes, len},
-                              .stream_sequence = flight->message + 1, .consumer_sequence = flight->consumer_sequence,
-                              .times_delivered = flight->times, .stored_at_us = message->stored_at_us, .handle = held};
+    *delivery = (rr_delivery){.subject = {held->bytes + len, message->subject.len},
+                              .payload = {held->bytes, len},
+                              .stream_sequence = flight->message + 1,
+                              .consumer_sequence = flight->consumer_sequence,
+                              .times_delivered = flight->times,
+                              .stored_at_us = message->stored_at_us,
+                              .handle = held};
     rr_sim_say("delivers %zu, the %llu. time", flight->message + 1, (unsigned long long)flight->times);
 }
 
@@ -334,9 +341,13 @@ static rr_status do_source_info(rr_source *source, rr_source_info *info, rr_erro
     rr_status status = away(error);
 
     (void)source;
-    *info = (rr_source_info){.first_sequence = 1, .last_sequence = src->stored, .created_at_us = 1767000000000000,
-                             .ack_floor = rr_sim_ack_floor(src), .delivered = src->delivered,
-                             .deliveries = src->delivered, .replicas = 1};
+    *info = (rr_source_info){.first_sequence = 1,
+                             .last_sequence = src->stored,
+                             .created_at_us = 1767000000000000,
+                             .ack_floor = rr_sim_ack_floor(src),
+                             .delivered = src->delivered,
+                             .deliveries = src->delivered,
+                             .replicas = 1};
     snprintf(info->retention, sizeof info->retention, "limits");
     snprintf(info->storage, sizeof info->storage, "file");
     for (size_t k = 0; k < src->stored; k++) {
@@ -363,8 +374,11 @@ static rr_status do_source_replay(rr_source *source, uint64_t from, uint64_t to,
     for (size_t k = from == 0 ? 0 : (size_t)from - 1; more && k < src->stored && (to == 0 || k < to); k++) {
         const rr_sim_message *message = &src->messages[k];
         char *bytes = malloc(message->payload.len + 1);
-        rr_delivery delivery = {.subject = message->subject, .payload = {bytes, message->payload.len},
-                                .stream_sequence = k + 1, .times_delivered = 1, .stored_at_us = message->stored_at_us};
+        rr_delivery delivery = {.subject = message->subject,
+                                .payload = {bytes, message->payload.len},
+                                .stream_sequence = k + 1,
+                                .times_delivered = 1,
+                                .stored_at_us = message->stored_at_us};
 
         RR_MUST(bytes != NULL);
         memcpy(bytes, message->payload.data, message->payload.len);
@@ -375,6 +389,14 @@ static rr_status do_source_replay(rr_source *source, uint64_t from, uint64_t to,
         more = more && status == RR_OK;
     }
     return status;
+}
+
+static rr_status do_source_find_time(rr_source *source, int64_t time_us, uint64_t *sequence, rr_error *error)
+{
+    (void)source;
+    (void)time_us;
+    *sequence = 0;
+    return no_part(error);
 }
 
 static rr_status do_source_survey(const rr_source_options *options, rr_slice dead_letter, rr_source_survey *survey,
@@ -430,8 +452,8 @@ static void check_counts(const rr_sim_engine *e, const rr_alert_message *message
         }
         len = snprintf(words, sizeof words, "\"count\":%u,", entries);
         if (memmem(messages[k].json.data, messages[k].json.len, words, (size_t)len) == NULL) {
-            rr_sim_break("%u alerts of a kind were due, and the message says: %.*s", entries,
-                         (int)messages[k].json.len, messages[k].json.data);
+            rr_sim_break("%u alerts of a kind were due, and the message says: %.*s", entries, (int)messages[k].json.len,
+                         messages[k].json.data);
         }
     }
 }

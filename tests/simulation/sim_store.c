@@ -83,7 +83,8 @@ static void read_entry(rr_sim_entry *entry)
 {
     const char *sequence = memmem(entry->bytes.data, entry->bytes.len, "\"sequence\":", 11);
     const char *alerts = memmem(entry->bytes.data, entry->bytes.len, "\"alerts\":[", 10);
-    const char *end = alerts == NULL ? NULL : memchr(alerts, ']', (size_t)(entry->bytes.data + entry->bytes.len - alerts));
+    const char *end =
+        alerts == NULL ? NULL : memchr(alerts, ']', (size_t)(entry->bytes.data + entry->bytes.len - alerts));
 
     RR_MUST(end != NULL);
     for (int k = 0; k < RR_ALERT_COUNT; k++) {
@@ -289,8 +290,8 @@ static rr_status do_store_read_parts(rr_store *store, rr_parts_read *reads, size
         read->found = rr_arena_zero(arena, (read->id_count + 1) * sizeof *read->found);
         read->parts = rr_arena_zero(arena, (st->item_count + 1) * sizeof *read->parts);
         RR_MUST(read->found != NULL && read->parts != NULL);
-        read->changed = read->token.len != RR_TOKEN_LEN ||
-                        !rr_slice_equal(rr_value_token(current(read->key)), read->token);
+        read->changed =
+            read->token.len != RR_TOKEN_LEN || !rr_slice_equal(rr_value_token(current(read->key)), read->token);
         for (size_t i = 0; !read->changed && i < st->item_count; i++) {
             read_part(read, &st->items[i], arena);
         }
@@ -319,8 +320,7 @@ static void write_swap(const rr_swap *swap)
         write_item(RR_SIM_PART, swap->key, (rr_slice){field, len}, swap->parts[k].bytes);
     }
     if (swap->open != RR_OPEN_UNCHANGED) {
-        write_item(RR_SIM_OPEN, swap->open_key, swap->key,
-                   swap->open == RR_OPEN_ADD ? RR_SLICE("open") : none);
+        write_item(RR_SIM_OPEN, swap->open_key, swap->key, swap->open == RR_OPEN_ADD ? RR_SLICE("open") : none);
     }
     for (size_t k = 0; k < swap->entry_count; k++) {
         append(swap->log_key, swap->entries[k]);
@@ -426,8 +426,8 @@ static void delay_swaps(rr_sim_engine *e, const rr_swap *swaps, size_t count)
 static rr_status do_store_swap(rr_store *store, rr_swap *swaps, size_t count, rr_arena *arena, rr_error *error)
 {
     rr_sim_engine *e = store->engine;
-    bool unanswered = rr_sim_is_due(RR_SIM_UNKNOWN_DONE) || rr_sim_is_due(RR_SIM_UNKNOWN_NOT) ||
-                      rr_sim_is_due(RR_SIM_UNKNOWN_LATE);
+    bool unanswered =
+        rr_sim_is_due(RR_SIM_UNKNOWN_DONE) || rr_sim_is_due(RR_SIM_UNKNOWN_NOT) || rr_sim_is_due(RR_SIM_UNKNOWN_LATE);
     size_t good = unanswered ? rr_sim_below((unsigned)count) : count;
     rr_status status;
 

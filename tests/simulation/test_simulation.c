@@ -1,13 +1,15 @@
 /* The real engine in a world that fails: many seeded runs, and all orders of a few records with every crash point.
  *
  *   test_simulation [--full] [--seeds N] [--from S]     seeds S, S+1, ...: 300 of them (10000), from the commit's id
- *   test_simulation --seed N [--verbose]                one run again
+ *   test_simulation --seed N [--aim CALL:SIDE] [--verbose]
+ *                                                       one run again; aimed: all its crashes wait for that call of a
+ *                                                       port, SIDE is 0 before and 1 behind it
  *   test_simulation --order MODE:DIGITS [--crash-at N] [--verbose]
  *                                                       one order of the records of a mode, as a report names it
  *
- * Every run also replays the seeds of seeds.txt. It prints how often each pair of faults took effect in one run, and how
- * often an engine was killed before and behind each call; under --full it fails where a pair did so in fewer than 20
- * runs, or nobody was killed.
+ * It also replays the seeds of seeds.txt. Where no engine was killed before or behind some call of a port, further seeds
+ * are aimed at it, until one was; it fails where AIMED_MAX of them do not get there. It prints how often that was, and in
+ * how many runs each pair of faults took effect; under --full it fails where that is fewer than 20.
  */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "sim.h"
@@ -24,20 +26,26 @@
 
 #include "must.h"
 
-enum { CHUNK = 25, FAILING_MAX = 50, PAIRS_WANTED = 20, RECORDS = 4, LONG_ID = 300 };
+enum { CHUNK = 25, FAILING_MAX = 50, PAIRS_WANTED = 20, RECORDS = 4, LONG_ID = 300, AIMED_MAX = 500 };
 
 #define WEEK_US (INT64_C(7) * 86400 * 1000000)
 #define STORED_US INT64_C(1767261800000000) /* 2026-01-01T10:03:20Z */
 
 /* Shared by the processes that make the runs. */
 typedef struct tally {
-    uint64_t runs, orders, broken;
+    uint64_t runs, orders, aimed, broken;
     uint64_t pairs[RR_SIM_FAULTS][RR_SIM_FAULTS];
     uint64_t crashed[RR_SIM_CALLS][2];
     uint64_t verdicts[RR_VERDICT_COUNT];
     char again[128]; /* the run that is being made */
 } tally;
 
+/* What the crashes of a run wait for. */
+typedef struct goal {
+    int call, behind; /* call -1: nothing */
+} goal;
+
+static const goal no_goal = {.call = -1};
 static tally *t;
 static rr_sim *const sim = &rr_sim_now;
 
@@ -80,9 +88,20 @@ static bool judge_run(void)
     return true;
 }
 
-static void plan_faults(void)
+static void plan_fault(rr_sim_fault fault, uint64_t at)
+{
+    RR_MUST(sim->trigger_count < RR_SIM_TRIGGERS);
+    sim->triggers[sim->trigger_count++] = (rr_sim_trigger){.at = at, .fault = fault};
+}
+
+static void plan_faults(goal wanted)
 {
     sim->fault_points = 300 + rr_sim_below(900);
+    if (wanted.call >= 0) {
+        sim->goal_call = wanted.call;
+        sim->goal_behind = wanted.behind;
+        plan_fault(RR_SIM_CRASH, 1);
+    }
     for (int fault = 0; fault < RR_SIM_FAULTS; fault++) {
         unsigned times = fault == RR_SIM_SECOND ? 1 : 1 + rr_sim_below(3);
 
@@ -90,9 +109,7 @@ static void plan_faults(void)
             continue;
         }
         for (; times > 0; times--) {
-            RR_MUST(sim->trigger_count < RR_SIM_TRIGGERS);
-            sim->triggers[sim->trigger_count++] =
-                (rr_sim_trigger){.at = 1 + rr_sim_below((unsigned)sim->fault_points * 3 / 4), .fault = (rr_sim_fault)fault};
+            plan_fault((rr_sim_fault)fault, 1 + rr_sim_below((unsigned)sim->fault_points * 3 / 4));
         }
     }
 }
@@ -151,27 +168,43 @@ static void make_history(rr_history *history, uint64_t seed)
     history->contracts.items[0].grace_us = WEEK_US;
 }
 
-static bool run_seed(uint64_t seed)
+static void print_history(const rr_history *history)
+{
+    printf("%.*s%zu records, %s, batches of %zu, ack: %s%s%s\n", (int)history->yaml.len, history->yaml.data,
+           history->count, history->honest ? "honest" : "with contradictions", sim->batch,
+           sim->ack == RR_ACK_ALL ? "all" : "explicit", sim->waits ? ", waits for a replica" : "",
+           sim->whole ? ", a store without calls in pieces" : "");
+    for (size_t k = 0; k < history->count; k++) {
+        printf("%3zu %.*s\n", k + 1, (int)history->lines[k].json.len, history->lines[k].json.data);
+    }
+}
+
+static void name_run(uint64_t seed, goal wanted)
+{
+    int len = snprintf(t->again, sizeof t->again, "--seed %" PRIu64, seed);
+
+    if (wanted.call >= 0) {
+        snprintf(t->again + len, sizeof t->again - (size_t)len, " --aim %s:%d",
+                 rr_sim_call_word((rr_sim_call)wanted.call), wanted.behind);
+    }
+}
+
+static bool run_seed(uint64_t seed, goal wanted)
 {
     rr_history history;
     bool good;
 
-    snprintf(t->again, sizeof t->again, "--seed %" PRIu64, seed);
+    name_run(seed, wanted);
     make_history(&history, seed);
     rr_sim_init(seed, history.contract);
     sim->honest = history.honest;
     sim->batch = 1 + rr_sim_below(8);
     sim->ack = rr_sim_chance(25) ? RR_ACK_ALL : RR_ACK_EXPLICIT;
     sim->waits = rr_sim_chance(40);
-    plan_faults();
+    plan_faults(wanted);
     put_history(&history);
     if (sim->verbose) {
-        printf("%.*s%zu records, %s, batches of %zu, ack: %s%s\n", (int)history.yaml.len, history.yaml.data, history.count,
-               history.honest ? "honest" : "with contradictions", sim->batch, sim->ack == RR_ACK_ALL ? "all" : "explicit",
-               sim->waits ? ", waits for a replica" : "");
-        for (size_t k = 0; k < history.count; k++) {
-            printf("%3zu %.*s\n", k + 1, (int)history.lines[k].json.len, history.lines[k].json.data);
-        }
+        print_history(&history);
     }
     rr_sim_run();
     t->runs++;
@@ -185,16 +218,17 @@ static bool run_seed(uint64_t seed)
 
 #define WINDOW "\"window\":{\"start\":\"2026-01-01T10:00:00Z\",\"end\":\"2026-01-01T10:01:00Z\"}"
 #define HEAD "{\"business_key\":\"a\",\"metric_version\":\"v1\","
-#define AT(start, end) \
-    "\"window\":{\"start\":\"2026-01-01T10:00:" start "Z\",\"end\":\"2026-01-01T10:00:" end "Z\"},"
+#define AT(start, end) "\"window\":{\"start\":\"2026-01-01T10:00:" start "Z\",\"end\":\"2026-01-01T10:00:" end "Z\"},"
 #define X50 "xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx"
 #define X300 X50 X50 X50 X50 X50 X50
 
 static const struct mode {
     const char *name, *yaml, *records[RECORDS];
+    bool whole; /* with a store that has no calls in pieces */
 } modes[] = {
     {"cumulative",
-     "contracts:\n- {name: law, mode: cumulative, window: {kind: tumbling, size: 1m}, corrections: conditional,\n"
+     "contracts:\n- {name: law, mode: cumulative, window: {kind: tumbling, size: 1m}, corrections: "
+     "conditional,\n"
      "   during_conflict: correction, measures: {value: {type: int64, never_falls: true}}, retention: 7d}\n",
      {HEAD WINDOW ",\"result_version\":1,\"value\":5}", HEAD WINDOW ",\"result_version\":3,\"value\":3}",
       HEAD WINDOW ",\"result_version\":2,\"value\":4,\"status\":\"STREAM_CLOSED\"}",
@@ -203,6 +237,11 @@ static const struct mode {
      "contracts:\n- {name: law, mode: delta, window: {kind: tumbling, size: 1m}, retention: 7d}\n",
      {HEAD WINDOW ",\"delta_id\":\"one\",\"value\":5}", HEAD WINDOW ",\"delta_id\":\"two\",\"value\":7}",
       HEAD WINDOW ",\"delta_id\":\"one\",\"op\":\"RETRACT\"}", HEAD WINDOW ",\"delta_id\":\"three\",\"other\":1}"}},
+    {"whole",
+     "contracts:\n- {name: law, mode: delta, window: {kind: tumbling, size: 1m}, retention: 7d}\n",
+     {HEAD WINDOW ",\"delta_id\":\"one\",\"value\":5}", HEAD WINDOW ",\"delta_id\":\"b" X300 "\",\"value\":7}",
+      HEAD WINDOW ",\"delta_id\":\"one\",\"op\":\"RETRACT\"}", HEAD WINDOW ",\"delta_id\":\"three\",\"other\":1}"},
+     true},
     {"parts",
      "contracts:\n- {name: law, mode: delta, window: {kind: tumbling, size: 1m}, retention: 7d}\n",
      {HEAD WINDOW ",\"delta_id\":\"a" X300 "\",\"value\":5}", HEAD WINDOW ",\"delta_id\":\"b" X300 "\",\"value\":7}",
@@ -233,6 +272,7 @@ static bool run_order(const struct mode *mode, const rr_contract *contract, cons
     snprintf(t->again, sizeof t->again, "--order %s:%s --crash-at %" PRIu64, mode->name, digits, crash_at);
     rr_sim_init(1, contract);
     sim->honest = true;
+    sim->whole = mode->whole;
     sim->batch = 2;
     sim->crash_at = crash_at;
     sim->ack_wait_us = 1000000;
@@ -310,7 +350,8 @@ static void apart(void (*work)(const void *context), const void *context)
     }
     RR_MUST(waitpid(child, &status, 0) == child);
     if (status != 0) {
-        printf("BROKEN: the program ended by itself (status %d)\n(again: test_simulation %s --verbose)\n", status, t->again);
+        printf("BROKEN: the program ended by itself (status %d)\n(again: test_simulation %s --verbose)\n", status,
+               t->again);
         t->broken++;
     }
 }
@@ -318,6 +359,7 @@ static void apart(void (*work)(const void *context), const void *context)
 typedef struct seeds {
     const uint64_t *list; /* NULL: from, from + 1, ... */
     uint64_t from, count;
+    goal wanted;
 } seeds;
 
 static void run_seeds(const void *context)
@@ -325,7 +367,7 @@ static void run_seeds(const void *context)
     const seeds *s = context;
 
     for (uint64_t k = 0; k < s->count; k++) {
-        run_seed(s->list == NULL ? s->from + k : s->list[k]);
+        run_seed(s->list == NULL ? s->from + k : s->list[k], s->wanted);
     }
 }
 
@@ -362,7 +404,7 @@ static void run_all_orders(const struct mode *mode, size_t records)
 static void run_chunks(uint64_t from, uint64_t count)
 {
     for (uint64_t at = 0; at < count && t->broken < FAILING_MAX; at += CHUNK) {
-        seeds s = {.from = from + at, .count = count - at < CHUNK ? count - at : CHUNK};
+        seeds s = {.from = from + at, .count = count - at < CHUNK ? count - at : CHUNK, .wanted = no_goal};
 
         apart(run_seeds, &s);
     }
@@ -376,13 +418,67 @@ static void run_kept(void)
     RR_MUST(file != NULL);
     while (fgets(line, sizeof line, file) != NULL) {
         uint64_t seed = strtoull(line, NULL, 10);
-        seeds s = {.list = &seed, .count = 1};
+        seeds s = {.list = &seed, .count = 1, .wanted = no_goal};
 
         if (line[0] != '#' && line[0] != '\n') {
             apart(run_seeds, &s);
         }
     }
     fclose(file);
+}
+
+/* ---- a crash on both sides of each call ---- */
+
+/* What the loop does not call. Nothing can be killed there. */
+static bool is_unused(int call)
+{
+    static const rr_sim_call unused[] = {RR_SIM_store_open,       RR_SIM_store_close,   RR_SIM_store_scan,
+                                         RR_SIM_store_note_put,   RR_SIM_store_sweep,   RR_SIM_store_survey,
+                                         RR_SIM_source_open,      RR_SIM_source_close,  RR_SIM_source_bound,
+                                         RR_SIM_source_find_time, RR_SIM_source_survey, RR_SIM_source_make_stream,
+                                         RR_SIM_channel_open,     RR_SIM_channel_close};
+    bool is = false;
+
+    for (size_t i = 0; i < sizeof unused / sizeof *unused; i++) {
+        is = is || (int)unused[i] == call;
+    }
+    return is;
+}
+
+/* False: no run got there. */
+static bool hit(goal wanted, uint64_t from)
+{
+    const uint64_t *hits = &t->crashed[wanted.call][wanted.behind];
+
+    for (uint64_t k = 0; *hits == 0 && k < AIMED_MAX && t->broken < FAILING_MAX; k++) {
+        seeds s = {.from = from + k, .count = 1, .wanted = wanted};
+
+        apart(run_seeds, &s);
+        t->aimed++;
+    }
+    if (*hits == 0) {
+        printf("no engine could be killed %s %s\n", wanted.behind ? "behind" : "before",
+               rr_sim_call_word((rr_sim_call)wanted.call));
+    }
+    return *hits != 0;
+}
+
+/* Aims at what the runs so far have left out. */
+static bool hit_all(uint64_t from)
+{
+    bool good = true;
+
+    for (int call = 0; call < RR_SIM_CALLS; call++) {
+        for (int behind = 0; behind < 2; behind++) {
+            if (!is_unused(call)) {
+                good = hit((goal){call, behind}, from) && good;
+            } else if (t->crashed[call][behind] != 0) {
+                printf("the loop calls %s: it is not unused\n", rr_sim_call_word((rr_sim_call)call));
+                good = false;
+            }
+        }
+    }
+    return good;
 }
 
 /* ---- what was seen ---- */
@@ -403,25 +499,12 @@ static uint64_t print_pairs(void)
     return least;
 }
 
-static bool print_crashes(void)
+static void print_crashes(void)
 {
-    /* What the loop does not call. Nothing can be killed there. */
-    static const rr_sim_call unused[] = {RR_SIM_store_open,   RR_SIM_store_close,    RR_SIM_store_scan,
-                                         RR_SIM_store_sweep,  RR_SIM_store_survey,   RR_SIM_source_open,
-                                         RR_SIM_source_close, RR_SIM_source_bound,   RR_SIM_source_survey,
-                                         RR_SIM_source_make_stream, RR_SIM_channel_open, RR_SIM_channel_close};
-    bool good = true;
-
     printf("killed before and behind each call:");
     for (int k = 0; k < RR_SIM_CALLS; k++) {
-        bool used = true;
-
-        for (size_t i = 0; i < sizeof unused / sizeof *unused; i++) {
-            used = used && (int)unused[i] != k;
-        }
-        if (used) {
+        if (!is_unused(k)) {
             printf(" %s %" PRIu64 "+%" PRIu64, rr_sim_call_word((rr_sim_call)k), t->crashed[k][0], t->crashed[k][1]);
-            good = good && t->crashed[k][0] != 0 && t->crashed[k][1] != 0;
         }
     }
     printf("\nverdicts:");
@@ -429,7 +512,6 @@ static bool print_crashes(void)
         printf(" %s %" PRIu64, rr_verdict_word((rr_verdict)k), t->verdicts[k]);
     }
     putchar('\n');
-    return good;
 }
 
 static uint64_t seed_of_commit(void)
@@ -458,16 +540,15 @@ static int run_all(bool full, uint64_t from, uint64_t count)
         run_all_orders(&modes[k], full ? 4 : 3);
     }
     least = print_pairs();
-    crashed = print_crashes();
-    printf("%" PRIu64 " seeds from %" PRIu64 ", %" PRIu64 " orders of records, %" PRIu64 " runs: %" PRIu64 " broken\n", count,
-           from, t->orders, t->runs, t->broken);
-    if (full && !crashed) {
-        printf("a call of a port was not hit by a crash on both sides\n");
-    }
+    crashed = hit_all(from);
+    print_crashes();
+    printf("%" PRIu64 " seeds from %" PRIu64 ", %" PRIu64 " aimed ones, %" PRIu64 " orders of records, %" PRIu64
+           " runs: %" PRIu64 " broken\n",
+           count, from, t->aimed, t->orders, t->runs, t->broken);
     if (full && least < PAIRS_WANTED) {
         printf("a pair of faults took effect in %" PRIu64 " runs only, wanted are %d\n", least, PAIRS_WANTED);
     }
-    return t->broken == 0 && (!full || (crashed && least >= PAIRS_WANTED)) ? EXIT_SUCCESS : EXIT_FAILURE;
+    return t->broken == 0 && crashed && (!full || least >= PAIRS_WANTED) ? EXIT_SUCCESS : EXIT_FAILURE;
 }
 
 /* ---- the command line ---- */
@@ -495,9 +576,34 @@ static int one_order(const char *text, uint64_t crash_at)
     return 64;
 }
 
+static bool is_number(const char *word, const char *name, const char *value, uint64_t *number)
+{
+    bool is = strcmp(word, name) == 0;
+
+    *number = is ? strtoull(value, NULL, 10) : *number;
+    return is;
+}
+
+/* call -1: it is none. */
+static goal read_goal(const char *text)
+{
+    size_t len = strcspn(text, ":");
+    goal wanted = no_goal;
+
+    for (int k = 0; k < RR_SIM_CALLS; k++) {
+        const char *word = rr_sim_call_word((rr_sim_call)k);
+
+        if (strlen(word) == len && strncmp(text, word, len) == 0 && text[len] == ':') {
+            wanted = (goal){k, text[len + 1] == '1'};
+        }
+    }
+    return wanted;
+}
+
 int main(int argc, char **argv)
 {
     uint64_t from = seed_of_commit(), count = 0, seed = 0, crash_at = 0;
+    goal wanted = no_goal;
     const char *order = NULL;
     bool full = false, one = false;
 
@@ -513,21 +619,16 @@ int main(int argc, char **argv)
             full = true;
         } else if (strcmp(argv[k], "--verbose") == 0) {
             sim->verbose = true;
-        } else if (strcmp(argv[k], "--seeds") == 0) {
-            count = strtoull(value, NULL, 10);
+        } else if (is_number(argv[k], "--seeds", value, &count) || is_number(argv[k], "--from", value, &from) ||
+                   is_number(argv[k], "--crash-at", value, &crash_at)) {
             k++;
-        } else if (strcmp(argv[k], "--from") == 0) {
-            from = strtoull(value, NULL, 10);
-            k++;
-        } else if (strcmp(argv[k], "--seed") == 0) {
+        } else if (is_number(argv[k], "--seed", value, &seed)) {
             one = true;
-            seed = strtoull(value, NULL, 10);
+            k++;
+        } else if (strcmp(argv[k], "--aim") == 0 && (wanted = read_goal(value)).call >= 0) {
             k++;
         } else if (strcmp(argv[k], "--order") == 0) {
             order = value;
-            k++;
-        } else if (strcmp(argv[k], "--crash-at") == 0) {
-            crash_at = strtoull(value, NULL, 10);
             k++;
         } else {
             printf("unknown word %s\n", argv[k]);
@@ -538,7 +639,7 @@ int main(int argc, char **argv)
         return one_order(order, crash_at);
     }
     if (one) {
-        return run_seed(seed) ? EXIT_SUCCESS : EXIT_FAILURE;
+        return run_seed(seed, wanted) ? EXIT_SUCCESS : EXIT_FAILURE;
     }
     return run_all(full, from, count != 0 ? count : full ? 10000 : 300);
 }

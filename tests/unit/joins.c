@@ -41,8 +41,7 @@ rr_record joins_record(joins *j, const char *json)
     int64_t clock_us;
 
     rr_buf_format(&line, "{\"business_key\":\"k\",\"metric_version\":\"v1\",%s}", json);
-    RR_MUST(rr_record_from_json(rr_buf_view(&line), &j->arena, &record, &clock_us, &why) ==
-            RR_DECODED_RECORD);
+    RR_MUST(rr_record_from_json(rr_buf_view(&line), &j->arena, &record, &clock_us, &why) == RR_DECODED_RECORD);
     RR_MUST(rr_arena_reserve(&j->arena, rr_admit_need(j->contract, &record)));
     if (rr_admit(j->contract, &record, &j->arena, &why) != RR_REASON_NONE) {
         printf("%s: %.*s\n", json, (int)why.len, why.bytes);
@@ -73,8 +72,7 @@ rr_joined joins_probe(joins *j, const char *json, rr_outcome *outcome)
     RR_MUST(rr_unit_read(&probe, j->contract, (rr_slice){bytes, rr_unit_write(&written, bytes)}, &j->arena));
     if (part != NULL) {
         bytes = rr_arena_take(&j->arena, rr_part_write_need(&written, part));
-        RR_MUST(
-            rr_part_read(&probe, named, (rr_slice){bytes, rr_part_write(&written, part, bytes)}, &j->arena));
+        RR_MUST(rr_part_read(&probe, named, (rr_slice){bytes, rr_part_write(&written, part, bytes)}, &j->arena));
     }
     RR_MUST(rr_arena_reserve(&j->arena, rr_join_need(&probe, &record)));
     return rr_join(&probe, &record, &j->arena, outcome);

@@ -17,7 +17,7 @@ static void structs_are_those_of_the_abi(void **state)
     if (sizeof(void *) != 8) {
         skip();
     }
-    assert_int_equal(RR_PLUGIN_ABI, 3);
+    assert_int_equal(RR_PLUGIN_ABI, 4);
     assert_int_equal(sizeof(rr_plugin), 56);
     assert_int_equal(sizeof(rr_store_ops), 160);
     assert_int_equal(sizeof(rr_store_options), 40);
@@ -27,7 +27,7 @@ static void structs_are_those_of_the_abi(void **state)
     assert_int_equal(sizeof(rr_side), 40);
     assert_int_equal(sizeof(rr_swap), 1216);
     assert_int_equal(sizeof(rr_log_entry), 32);
-    assert_int_equal(sizeof(rr_source_ops), 112);
+    assert_int_equal(sizeof(rr_source_ops), 120);
     assert_int_equal(sizeof(rr_source_options), 152);
     assert_int_equal(sizeof(rr_source_info), 152);
     assert_int_equal(sizeof(rr_source_survey), 4000);

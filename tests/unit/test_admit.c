@@ -9,6 +9,7 @@
 
 #include <cmocka.h>
 
+#include "admission.h"
 #include "record_json.h"
 #include "time.h"
 #include "value.h"
@@ -98,20 +99,17 @@ static void reasons_in_their_order(void **state)
         {GOOD, RR_REASON_NONE, ""},
         {"{}", RR_REASON_KEY_MISSING, "business_key"},
         {"{\"business_key\":\"\",\"mode\":\"DELTA\"}", RR_REASON_KEY_MISSING, ""},
-        {HEAD "\"mode\":\"DELTA\"}", RR_REASON_MODE_MISMATCH,
-         "says mode DELTA; the contract says CUMULATIVE"},
+        {HEAD "\"mode\":\"DELTA\"}", RR_REASON_MODE_MISMATCH, "says mode DELTA; the contract says CUMULATIVE"},
         {"{\"business_key\":\"k\"}", RR_REASON_WINDOW_MISSING, "no window"},
         {HEAD "\"window\":{}}", RR_REASON_WINDOW_MISSING, "no start or no end"},
         {HEAD "\"window\":{\"start\":5}}", RR_REASON_WINDOW_MISSING, ""},
         {HEAD "\"window\":{\"start\":null,\"end\":\"\"}}", RR_REASON_WINDOW_MISSING, ""},
         {HEAD "\"window\":{\"start\":7,\"end\":7}}", RR_REASON_WINDOW_INVERTED, "is empty"},
         {HEAD "\"window\":{\"start\":8,\"end\":7}}", RR_REASON_WINDOW_INVERTED, "swapped"},
-        {HEAD "\"window\":{\"start\":946684799999999,\"end\":946684860000000}}", RR_REASON_WINDOW_IMPLAUSIBLE,
-         ""},
+        {HEAD "\"window\":{\"start\":946684799999999,\"end\":946684860000000}}", RR_REASON_WINDOW_IMPLAUSIBLE, ""},
         {"{\"business_key\":\"k\"," WINDOW "}", RR_REASON_METRIC_VERSION_MISSING, ""},
         {HEAD WINDOW ",\"op\":\"RETRACT\"}", RR_REASON_OP_NOT_IN_MODE, "the mode is retraction"},
-        {HEAD WINDOW ",\"op\":\"RETRACT\",\"origin\":\"CORRECTION\"}", RR_REASON_OP_NOT_IN_MODE,
-         "can only ASSERT"},
+        {HEAD WINDOW ",\"op\":\"RETRACT\",\"origin\":\"CORRECTION\"}", RR_REASON_OP_NOT_IN_MODE, "can only ASSERT"},
         {HEAD WINDOW ",\"origin\":\"CORRECTION\"}", RR_REASON_CORRECTION_NOT_ALLOWED, "corrections: none"},
         {HEAD WINDOW ",\"status\":\"RECONCILED\"}", RR_REASON_STATUS_NOT_ALLOWED, ""},
         {HEAD WINDOW "}", RR_REASON_VERSION_MISSING, ""},
@@ -141,14 +139,12 @@ static void reasons_in_their_order(void **state)
     }
 }
 
-static void assert_window(const rr_contract *contract, int64_t start, int64_t end, rr_reason expected,
-                          const char *part)
+static void assert_window(const rr_contract *contract, int64_t start, int64_t end, rr_reason expected, const char *part)
 {
     char json[400];
     rr_reason reason;
 
-    snprintf(json, sizeof json,
-             HEAD "\"window\":{\"start\":%lld,\"end\":%lld},\"result_version\":1,\"value\":2}",
+    snprintf(json, sizeof json, HEAD "\"window\":{\"start\":%lld,\"end\":%lld},\"result_version\":1,\"value\":2}",
              (long long)start, (long long)end);
     reason = admit(contract, json);
     if (reason != expected) {
@@ -162,15 +158,11 @@ static void likely_causes_of_implausible_windows(void **state)
     rr_contract contract = tumbling();
 
     (void)state;
-    assert_window(&contract, CLOCK / 1000000, CLOCK / 1000000 + 60, RR_REASON_WINDOW_IMPLAUSIBLE,
-                  "looks like seconds");
-    assert_window(&contract, CLOCK / 1000, CLOCK / 1000 + 60000, RR_REASON_WINDOW_IMPLAUSIBLE,
-                  "like milliseconds");
-    assert_window(&contract, CLOCK * 1000, CLOCK * 1000 + MINUTE * 1000, RR_REASON_WINDOW_IN_FUTURE,
-                  "nanoseconds");
+    assert_window(&contract, CLOCK / 1000000, CLOCK / 1000000 + 60, RR_REASON_WINDOW_IMPLAUSIBLE, "looks like seconds");
+    assert_window(&contract, CLOCK / 1000, CLOCK / 1000 + 60000, RR_REASON_WINDOW_IMPLAUSIBLE, "like milliseconds");
+    assert_window(&contract, CLOCK * 1000, CLOCK * 1000 + MINUTE * 1000, RR_REASON_WINDOW_IN_FUTURE, "nanoseconds");
     assert_window(&contract, 0, 5 * RR_SECOND_US, RR_REASON_WINDOW_IMPLAUSIBLE, "like a phase");
-    assert_window(&contract, 5 * RR_SECOND_US, 10 * RR_SECOND_US, RR_REASON_WINDOW_IMPLAUSIBLE,
-                  "like a phase");
+    assert_window(&contract, 5 * RR_SECOND_US, 10 * RR_SECOND_US, RR_REASON_WINDOW_IMPLAUSIBLE, "like a phase");
     assert_window(&contract, INT64_MIN, CLOCK, RR_REASON_WINDOW_IMPLAUSIBLE, "never set");
 }
 
@@ -181,8 +173,7 @@ static void the_future_begins_behind_tolerance_and_size(void **state)
 
     (void)state;
     assert_window(&contract, start, start + MINUTE, RR_REASON_NONE, "");
-    assert_window(&contract, start + MINUTE, start + 2 * MINUTE, RR_REASON_WINDOW_IN_FUTURE,
-                  "1d and one window");
+    assert_window(&contract, start + MINUTE, start + 2 * MINUTE, RR_REASON_WINDOW_IN_FUTURE, "1d and one window");
     contract.window_kind = RR_WINDOW_ANY;
     assert_window(&contract, start - 5, start, RR_REASON_NONE, "");
     assert_window(&contract, start - 5, start + 1, RR_REASON_WINDOW_IN_FUTURE, "future_tolerance");
@@ -203,19 +194,17 @@ static void windows_stand_on_the_grid(void **state)
     assert_window(&contract, start, start + MINUTE, RR_REASON_NONE, "");
     assert_window(&contract, start, start + MINUTE - 1, RR_REASON_WINDOW_MISALIGNED, "looks inclusive");
     assert_window(&contract, start, start + MINUTE - 1000, RR_REASON_WINDOW_MISALIGNED, "looks inclusive");
-    assert_window(&contract, start, start + MINUTE - RR_SECOND_US, RR_REASON_WINDOW_MISALIGNED,
-                  "looks inclusive");
+    assert_window(&contract, start, start + MINUTE - RR_SECOND_US, RR_REASON_WINDOW_MISALIGNED, "looks inclusive");
     assert_window(&contract, start, start + 2 * MINUTE, RR_REASON_WINDOW_MISALIGNED,
                   "is 2m long; the contract says size 1m");
-    assert_window(&contract, start + 30 * RR_SECOND_US, start + 90 * RR_SECOND_US,
-                  RR_REASON_WINDOW_MISALIGNED, "starts 30s behind the grid");
+    assert_window(&contract, start + 30 * RR_SECOND_US, start + 90 * RR_SECOND_US, RR_REASON_WINDOW_MISALIGNED,
+                  "starts 30s behind the grid");
     contract.offset_us = 30 * RR_SECOND_US;
     assert_window(&contract, start + 30 * RR_SECOND_US, start + 90 * RR_SECOND_US, RR_REASON_NONE, "");
     contract.size_us = contract.slide_us = 24 * HOUR;
     contract.offset_us = -8 * HOUR;
     assert_window(&contract, 1767196800000000, 1767283200000000, RR_REASON_NONE, "");
-    assert_window(&contract, 1767225600000000, 1767312000000000, RR_REASON_WINDOW_MISALIGNED,
-                  "local time zone");
+    assert_window(&contract, 1767225600000000, 1767312000000000, RR_REASON_WINDOW_MISALIGNED, "local time zone");
     contract.offset_us = INT64_MIN;
     contract.size_us = contract.slide_us = INT64_MAX;
     assert_window(&contract, start, start + 1, RR_REASON_WINDOW_MISALIGNED, "");
@@ -245,11 +234,9 @@ static void sessions_have_a_gap_and_a_longest(void **state)
     contract.gap_us = 30 * RR_SECOND_US;
     contract.max_us = MINUTE;
     assert_window(&contract, start, start + MINUTE, RR_REASON_NONE, "");
-    assert_window(&contract, start, start + MINUTE + 1, RR_REASON_WINDOW_MISALIGNED,
-                  "longest session (max) is 1m");
+    assert_window(&contract, start, start + MINUTE + 1, RR_REASON_WINDOW_MISALIGNED, "longest session (max) is 1m");
     assert_window(&contract, start, start + 30 * RR_SECOND_US, RR_REASON_NONE, "");
-    assert_window(&contract, start, start + 30 * RR_SECOND_US - 1, RR_REASON_WINDOW_MISALIGNED,
-                  "'ends: last'");
+    assert_window(&contract, start, start + 30 * RR_SECOND_US - 1, RR_REASON_WINDOW_MISALIGNED, "'ends: last'");
     contract.ends_last = true;
     assert_window(&contract, start, start + 1, RR_REASON_NONE, "");
 }
@@ -262,8 +249,7 @@ static void a_global_window_is_none(void **state)
     contract.window_kind = RR_WINDOW_GLOBAL;
     contract.retention_us = 0;
     assert_int_equal(admit(&contract, HEAD "\"result_version\":1,\"value\":2}"), RR_REASON_NONE);
-    assert_int_equal(admit(&contract, HEAD "\"window\":null,\"result_version\":1,\"value\":2}"),
-                     RR_REASON_NONE);
+    assert_int_equal(admit(&contract, HEAD "\"window\":null,\"result_version\":1,\"value\":2}"), RR_REASON_NONE);
     assert_int_equal(admit(&contract, HEAD "\"window\":{},\"result_version\":1,\"value\":2}"),
                      RR_REASON_WINDOW_UNEXPECTED);
     assert_int_equal(admit(&contract, GOOD), RR_REASON_WINDOW_UNEXPECTED);
@@ -288,8 +274,7 @@ static void corrections_in_their_order(void **state)
         rr_reason conditional, coordinated;
     } rows[] = {
         {"\"value\":1", RR_REASON_VERSION_MISSING, RR_REASON_VERSION_MISSING},
-        {"\"base_version\":{\"epoch\":4294967296,\"number\":1}", RR_REASON_VERSION_MISSING,
-         RR_REASON_VERSION_MISSING},
+        {"\"base_version\":{\"epoch\":4294967296,\"number\":1}", RR_REASON_VERSION_MISSING, RR_REASON_VERSION_MISSING},
         {"\"result_version\":{\"epoch\":4294967296,\"number\":1}", RR_REASON_VERSION_IMPLAUSIBLE,
          RR_REASON_VERSION_IMPLAUSIBLE},
         {"\"result_version\":1,\"value\":2", RR_REASON_BASE_MISSING, RR_REASON_NONE},
@@ -310,8 +295,7 @@ static void corrections_in_their_order(void **state)
         char json[600];
 
         snprintf(json, sizeof json, HEAD WINDOW ",\"origin\":\"CORRECTION\",%s}", rows[k].fields);
-        if (admit(&conditional, json) != rows[k].conditional ||
-            admit(&coordinated, json) != rows[k].coordinated) {
+        if (admit(&conditional, json) != rows[k].conditional || admit(&coordinated, json) != rows[k].coordinated) {
             fail_msg("%s", json);
         }
     }
@@ -360,8 +344,7 @@ static void deltas_have_an_identity(void **state)
         {"\"value\":1,\"delta_id\":\"x\"", RR_REASON_NONE, RR_REASON_VERSION_MISSING},
         {"\"value\":1,\"delta_id\":\"x\",\"result_version\":1", RR_REASON_NONE, RR_REASON_NONE},
         {"\"op\":\"RETRACT\",\"delta_id\":\"x\"", RR_REASON_NONE, RR_REASON_NONE},
-        {"\"op\":\"RETRACT\",\"delta_id\":\"x\",\"value\":1.5", RR_REASON_MEASURE_TYPE,
-         RR_REASON_MEASURE_TYPE},
+        {"\"op\":\"RETRACT\",\"delta_id\":\"x\",\"value\":1.5", RR_REASON_MEASURE_TYPE, RR_REASON_MEASURE_TYPE},
     };
     rr_contract without = in_mode(RR_MODE_DELTA, RR_CORRECTIONS_NONE);
     rr_contract with = in_mode(RR_MODE_DELTA, RR_CORRECTIONS_CONDITIONAL);
@@ -382,15 +365,12 @@ static void a_targeted_retract_needs_no_version(void **state)
     rr_contract contract = in_mode(RR_MODE_RETRACTION, RR_CORRECTIONS_NONE);
 
     (void)state;
-    assert_int_equal(admit(&contract, HEAD WINDOW ",\"op\":\"RETRACT\",\"retracts_version\":3}"),
-                     RR_REASON_NONE);
-    assert_int_equal(admit(&contract, HEAD WINDOW ",\"op\":\"RETRACT\",\"result_version\":3}"),
-                     RR_REASON_NONE);
+    assert_int_equal(admit(&contract, HEAD WINDOW ",\"op\":\"RETRACT\",\"retracts_version\":3}"), RR_REASON_NONE);
+    assert_int_equal(admit(&contract, HEAD WINDOW ",\"op\":\"RETRACT\",\"result_version\":3}"), RR_REASON_NONE);
     assert_int_equal(admit(&contract, HEAD WINDOW ",\"op\":\"RETRACT\"}"), RR_REASON_VERSION_MISSING);
     assert_int_equal(admit(&contract, HEAD WINDOW ",\"op\":\"RETRACT\",\"retracts_version\":0}"),
                      RR_REASON_VERSION_MISSING);
-    assert_int_equal(admit(&contract, HEAD WINDOW ",\"retracts_version\":3,\"value\":1}"),
-                     RR_REASON_VERSION_MISSING);
+    assert_int_equal(admit(&contract, HEAD WINDOW ",\"retracts_version\":3,\"value\":1}"), RR_REASON_VERSION_MISSING);
 }
 
 static const rr_measure_def three[] = {{.name = {"a", 1}, .type = RR_MEASURE_INT64},
@@ -581,8 +561,7 @@ static void sentences_are_safe_and_bounded(void **state)
         rr_text_i64(&text, INT64_MIN);
         rr_text_time(&text, CLOCK);
         rr_text_duration(&text, -MINUTE);
-        rr_text_slice(&text,
-                      RR_SLICE("01234567890123456789012345678901234567890123456789012345678901234567890"));
+        rr_text_slice(&text, RR_SLICE("01234567890123456789012345678901234567890123456789012345678901234567890"));
     }
     assert_true(text.len <= RR_TEXT_MAX && text.len > RR_TEXT_MAX - 4);
     rr_text_put(NULL, "nothing");

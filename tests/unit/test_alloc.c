@@ -1,5 +1,5 @@
 /* Every allocation fails once, and then it and all behind it: while records are decoded, batches decided, contracts and
- * configurations read, and the loop runs. Nothing crashes or leaks, and nothing is acknowledged whose effect, alert or
+ * configurations read, stores verified, and the loop runs. Nothing crashes or leaks, and nothing is acknowledged whose effect, alert or
  * dead letter is not stored. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <stdarg.h>
@@ -14,15 +14,17 @@
 #include "admit.h"
 #include "allocations.h"
 #include "config.h"
-#include "live.h"
+#include "service.h"
 #include "record_json.h"
 #include "record_proto.h"
 #include "source_script.h"
 #include "store_memory.h"
+#include "verify.h"
 
 enum { LINES_MAX = 64, BATCH = 7, LONG = 300, ATTEMPTS_MAX = 100000, KEYS_MAX = 64 };
 
-#define LONG_A "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"
+#define LONG_A \
+    "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"
 
 static const char contracts_text[] =
     "contracts:\n"
@@ -49,7 +51,8 @@ static const struct {
     {"latest", "\"result_version\":2,\"value\":20"},
     {"latest", "\"result_version\":1,\"value\":10"},
     {"latest", "\"result_version\":2,\"value\":21"},
-    {"latest", "\"result_version\":4,\"value\":4,\"window\":{\"start\":\"2026-01-01T10:02:00Z\",\"end\":\"2026-01-01T10:03:00Z\"}"},
+    {"latest", "\"result_version\":4,\"value\":4,\"window\":{\"start\":\"2026-01-01T10:02:00Z\",\"end\":\"2026-01-"
+               "01T10:03:00Z\"}"},
     {"parts", "\"delta_id\":\"%s1\",\"value\":1"},
     {"parts", "\"delta_id\":\"%s2\",\"value\":2"},
     {"rows", "\"contributor\":\"%s1\",\"result_version\":5,\"value\":5"},
@@ -64,22 +67,26 @@ static const struct {
     {"rows", "\"contributor\":\"%s1\",\"result_version\":4,\"value\":4"},
     {"rows", "\"contributor\":\"%s4\",\"op\":\"RETRACT\",\"retracts_version\":8"},
     {"visits", "\"delta_id\":\"v1\",\"value\":1"},
-    {"visits", "\"delta_id\":\"v2\",\"value\":2,\"window\":{\"start\":\"2026-01-01T10:02:00Z\",\"end\":\"2026-01-01T10:03:00Z\"}"},
-    {"visits", "\"delta_id\":\"v3\",\"value\":4,\"window\":{\"start\":\"2026-01-01T10:00:00Z\",\"end\":\"2026-01-01T10:03:00Z\"}"},
+    {"visits", "\"delta_id\":\"v2\",\"value\":2,\"window\":{\"start\":\"2026-01-01T10:02:00Z\",\"end\":\"2026-01-01T10:"
+               "03:00Z\"}"},
+    {"visits", "\"delta_id\":\"v3\",\"value\":4,\"window\":{\"start\":\"2026-01-01T10:00:00Z\",\"end\":\"2026-01-01T10:"
+               "03:00Z\"}"},
     {"latest", "\"result_version\":3"},
     {"latest", "\"result_version\":3,\"value\":30"},
     {"unknown", "\"result_version\":3,\"value\":30"},
-    {"latest", "\"result_version\":1,\"value\":1,\"window\":{\"start\":\"2025-12-01T10:00:00Z\",\"end\":\"2025-12-01T10:01:00Z\"}"},
+    {"latest", "\"result_version\":1,\"value\":1,\"window\":{\"start\":\"2025-12-01T10:00:00Z\",\"end\":\"2025-12-"
+               "01T10:01:00Z\"}"},
     {"parts", "\"op\":\"RETRACT\",\"delta_id\":\"%s4\""},
     {"rows", "\"contributor\":\"%s1\",\"op\":\"RETRACT\",\"result_version\":3"},
-    {"latest", "\"result_version\":3,\"value\":3,\"window\":{\"start\":\"2026-01-01T10:02:00Z\",\"end\":\"2026-01-01T10:03:00Z\"}"},
+    {"latest", "\"result_version\":3,\"value\":3,\"window\":{\"start\":\"2026-01-01T10:02:00Z\",\"end\":\"2026-01-"
+               "01T10:03:00Z\"}"},
 };
 enum { LINES = sizeof lines / sizeof lines[0] };
 
 static char *payload_bytes[LINES];
 static rr_script_record script[LINES];
 static rr_contract_list contracts;
-static rr_live_contract texts[8];
+static rr_bound_contract texts[8];
 static rr_buf printed[8];
 
 /* ---- records ---- */
@@ -118,7 +125,7 @@ static int begin(void **state)
     rr_problems_fini(&problems);
     for (size_t k = 0; k < contracts.count; k++) {
         rr_contract_print(&contracts.items[k], &printed[k]);
-        texts[k] = (rr_live_contract){&contracts.items[k], rr_buf_view(&printed[k])};
+        texts[k] = (rr_bound_contract){&contracts.items[k], rr_buf_view(&printed[k])};
     }
     for (size_t k = 0; k < LINES; k++) {
         make_payload(k);
@@ -158,7 +165,8 @@ static void note_entry(rr_slice entry)
     bool unrouted = sequence != 0 && strcmp(lines[sequence - 1].contract, "unknown") == 0;
 
     assert_true(sequence <= LINES);
-    assert_int_equal(unrouted, says(entry, "\"verdict\":\"REFUSED\",\"reason\":\"unrouted\",\"alerts\":[\"contract_violation\"]"));
+    assert_int_equal(
+        unrouted, says(entry, "\"verdict\":\"REFUSED\",\"reason\":\"unrouted\",\"alerts\":[\"contract_violation\"]"));
     assert_int_equal(says(entry, "2025-12-01"),
                      says(entry, "\"verdict\":\"TOO_LATE\",\"reason\":\"beyond_retention\",\"alerts\":[\"too_late\"]"));
     logged[sequence] = true;
@@ -240,10 +248,16 @@ static void assert_same_cells(const snapshot *a, const snapshot *b)
 
 /* ---- is the effect of a record in the store? ---- */
 
-static rr_live_source source_over(rr_source *source)
+static rr_bound_source source_over(rr_source *source)
 {
-    return (rr_live_source){.ops = &rr_source_script_ops, .source = source, .name = RR_SLICE("s"), .stream = RR_SLICE("S"),
-                            .consumer = RR_SLICE("c"), .batch = BATCH, .dead_letters = "dead", .route = route};
+    return (rr_bound_source){.ops = &rr_source_script_ops,
+                             .source = source,
+                             .name = RR_SLICE("s"),
+                             .stream = RR_SLICE("S"),
+                             .consumer = RR_SLICE("c"),
+                             .batch = BATCH,
+                             .dead_letters = "dead",
+                             .route = route};
 }
 
 /* Joining it again to what is stored changes nothing. */
@@ -277,7 +291,8 @@ static bool is_held(rr_store *store, const rr_item *item, rr_arena *arena)
     rr_buf_fini(&key);
     assert_true(rr_arena_reserve(arena, rr_join_need(&unit, item->record)));
     assert_int_equal(rr_join(&unit, item->record, arena, &outcome), RR_JOIN_DONE);
-    return !outcome.grew || outcome.verdict == RR_VERDICT_CONFLICT; /* the latest contender is kept, the others are not */
+    return !outcome.grew ||
+           outcome.verdict == RR_VERDICT_CONFLICT; /* the latest contender is kept, the others are not */
 }
 
 typedef struct witness {
@@ -290,7 +305,7 @@ typedef struct witness {
 static void check_ack(void *context, const rr_delivery *delivery)
 {
     witness *w = context;
-    rr_live_source source = source_over(w->source);
+    rr_bound_source source = source_over(w->source);
     rr_arena arena;
     rr_item item;
     rr_record record;
@@ -320,7 +335,7 @@ static int64_t now_us(void)
     return INT64_C(1767261900000000) + (tick_us += 100000);
 }
 
-static void talk(rr_talk level, const char *text)
+static void log_line(rr_log_level level, const char *text)
 {
     (void)level;
     (void)text;
@@ -339,15 +354,24 @@ static rr_status run_live(rr_store *store, rr_source *source, rr_error *error)
 {
     static const rr_channel_ops channel_ops = {.send = send_nothing};
     static atomic_int stop;
-    rr_live_source over = source_over(source);
-    rr_live_channel channel = {.ops = &channel_ops};
-    rr_live_totals totals = {0};
-    rr_live_options options = {.store_ops = &watched_ops, .store = store, .prefix = RR_SLICE("rr"), .sources = &over,
-                               .source_count = 1, .contracts = texts, .contract_count = contracts.count,
-                               .channels = &channel, .channel_count = 1, .until_idle = true, .stop = &stop,
-                               .now_us = now_us, .talk = talk};
+    rr_bound_source over = source_over(source);
+    rr_bound_channel channel = {.ops = &channel_ops};
+    rr_service_totals totals = {0};
+    rr_service_options options = {.env.store_ops = &watched_ops,
+                                  .env.store = store,
+                                  .env.prefix = RR_SLICE("rr"),
+                                  .env.sources = &over,
+                                  .env.source_count = 1,
+                                  .env.contracts = texts,
+                                  .env.contract_count = contracts.count,
+                                  .channels = &channel,
+                                  .channel_count = 1,
+                                  .until_idle = true,
+                                  .env.stop = &stop,
+                                  .env.now_us = now_us,
+                                  .env.log = log_line};
 
-    return rr_live_run(&options, &totals, error);
+    return rr_service_run(&options, &totals, error);
 }
 
 static void open_store(rr_store **store)
@@ -441,20 +465,30 @@ typedef struct batch_world {
 
 static void admit_all(batch_world *b)
 {
-    rr_live_source source = source_over(NULL);
+    rr_bound_source source = source_over(NULL);
 
     rr_arena_init(&b->arena, 0);
     for (size_t k = 0; k < LINES; k++) {
-        rr_delivery delivery = {.subject = script[k].subject, .payload = script[k].payload, .stream_sequence = k + 1,
+        rr_delivery delivery = {.subject = script[k].subject,
+                                .payload = script[k].payload,
+                                .stream_sequence = k + 1,
                                 .stored_at_us = script[k].stored_at_us};
 
         assert_true(rr_admit_delivery(&source, &delivery, INT64_MIN, &b->arena, &b->items[k], &b->records[k]));
     }
 }
 
+/* No value that was stored is broken, so none may be taken for broken where memory ran out. */
+static void assert_not_broken(void *context, const rr_error *error)
+{
+    (void)context;
+    assert_int_not_equal(error->status, RR_INPUT);
+}
+
 static rr_status decide(batch_world *b, size_t first, size_t count)
 {
-    rr_batch_options options = {.prefix = RR_SLICE("rr"), .log_decisions = true, .list_open = true};
+    rr_batch_options options = {
+        .prefix = RR_SLICE("rr"), .log_decisions = true, .list_open = true, .report_stuck = assert_not_broken};
     rr_batch *batch = rr_batch_new(&watched_ops, b->store, &options);
     rr_error error = {0};
     rr_status status = batch == NULL ? RR_MEMORY : rr_batch_begin(batch, b->items + first, count, &error);
@@ -535,6 +569,82 @@ static void a_batch_settles_nothing_that_is_not_stored(void **state)
     rr_store_memory_ops.close(store);
 }
 
+/* ---- verify ---- */
+
+static uint64_t differences;
+
+static void count_difference(void *context, rr_verify_finding finding, rr_slice key, rr_slice expected, rr_slice found)
+{
+    (void)context;
+    (void)finding;
+    (void)key;
+    (void)expected;
+    (void)found;
+    differences++;
+}
+
+static int64_t stored_at(void)
+{
+    return script[0].stored_at_us;
+}
+
+/* The store holds what the streams say. Memory that runs out must not make a difference of that. */
+static bool verify_with_fault(size_t nth, bool all, const rr_contract *contract, rr_store *store, rr_source *source)
+{
+    const rr_bound_source bound = source_over(source);
+    const rr_verify_options options = {.contract = contract,
+                                       .store_ops = &rr_store_memory_ops,
+                                       .store = store,
+                                       .memory_ops = &rr_store_memory_ops,
+                                       .prefix = RR_SLICE("rr"),
+                                       .sources = &bound,
+                                       .source_count = 1,
+                                       .rounds = 1,
+                                       .now_us = stored_at,
+                                       .report = count_difference};
+    rr_verify_totals totals;
+    rr_error error = {0};
+    rr_status status;
+    bool reached;
+
+    differences = 0;
+    rr_allocations_begin(nth, all);
+    status = rr_verify_run(&options, &totals, &error);
+    reached = rr_allocations_end();
+    if (differences != 0 || (status != RR_OK && (nth == 0 || status != RR_MEMORY))) {
+        fail_msg("allocation %zu: %s %s, %llu differences", nth, rr_status_name(status), error.text,
+                 (unsigned long long)differences);
+    }
+    assert_true(status != RR_OK || totals.equal != 0);
+    assert_int_equal(rr_allocations_live(), 0);
+    return reached;
+}
+
+static void verify_finds_no_difference_for_want_of_memory(void **state)
+{
+    static batch_world b;
+    rr_source *source = rr_source_script_new(script, LINES, NULL, NULL);
+
+    (void)state;
+    assert_non_null(source);
+    open_store(&b.store);
+    admit_all(&b);
+    assert_int_equal(decide(&b, 0, LINES), RR_OK);
+    for (size_t k = 0; k < contracts.count; k++) {
+        for (int all = 0; all < 2; all++) {
+            size_t nth = 0;
+
+            while (nth == 0 || verify_with_fault(nth, all, &contracts.items[k], b.store, source)) {
+                assert_true(++nth < ATTEMPTS_MAX);
+            }
+            assert_true(nth > 10);
+        }
+    }
+    rr_arena_fini(&b.arena);
+    rr_store_memory_ops.close(b.store);
+    rr_source_script_ops.close(source);
+}
+
 /* ---- decoding and encoding ---- */
 
 static rr_decoded decode(bool json, rr_slice bytes, rr_arena *arena, rr_record *record)
@@ -588,7 +698,8 @@ static void decode_all(bool json)
         for (int all = 0; all < 2; all++) {
             size_t nth = 1;
 
-            while (decode_with_fault(json, json ? rr_buf_view(&text) : rr_buf_view(&bytes), nth, all, rr_buf_view(&text))) {
+            while (decode_with_fault(json, json ? rr_buf_view(&text) : rr_buf_view(&bytes), nth, all,
+                                     rr_buf_view(&text))) {
                 assert_true(++nth < ATTEMPTS_MAX);
             }
             assert_true(nth > 1);
@@ -702,6 +813,7 @@ int main(void)
         cmocka_unit_test(contracts_are_read_whole_or_not_at_all),
         cmocka_unit_test(a_configuration_is_read_whole_or_not_at_all),
         cmocka_unit_test(a_batch_settles_nothing_that_is_not_stored),
+        cmocka_unit_test(verify_finds_no_difference_for_want_of_memory),
         cmocka_unit_test(the_loop_acknowledges_nothing_that_is_not_stored),
     };
 

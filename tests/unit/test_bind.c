@@ -1,4 +1,4 @@
-/* How a source binds again after its connection broke. The server of the feed is a thread; what cnats does is played here:
+/* How a source binds again after its connection broke. The server of the client is a thread; what cnats does is played here:
  * the functions below take the place of its own. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <stdarg.h>
@@ -13,7 +13,9 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "js_internal.h"
+#include "js_consumer.h"
+#include "js_pull.h"
+#include "source_jetstream.h"
 
 enum { HEARD = 8192 };
 
@@ -72,7 +74,7 @@ natsStatus js_GetConsumerInfo(jsConsumerInfo **info, jsCtx *js, const char *stre
     (void)consumer;
     (void)options;
     (void)code;
-    snprintf(line, sizeof line, "SUB %s.* %llu\r\n", source.inbox, (unsigned long long)source.feed.sid);
+    snprintf(line, sizeof line, "SUB %s.* %llu\r\n", source.inbox, (unsigned long long)source.client.sid);
     heard_before = has_heard(line);
     *info = answers ? calloc(1, sizeof **info) : NULL;
     if (*info != NULL) {
@@ -101,8 +103,7 @@ void jsConsumerInfo_Destroy(jsConsumerInfo *info)
     free(info);
 }
 
-natsStatus js_GetStreamInfo(jsStreamInfo **info, jsCtx *js, const char *stream, jsOptions *options,
-                            jsErrCode *code)
+natsStatus js_GetStreamInfo(jsStreamInfo **info, jsCtx *js, const char *stream, jsOptions *options, jsErrCode *code)
 {
     (void)js;
     (void)stream;
@@ -169,8 +170,7 @@ static int begin(void **state)
     answers = true;
     delivered = floor_of = waiting = 0;
     source = (rr_source){
-        .options =
-            {.stream = "S", .consumer = "C", .ack = RR_ACK_ALL, .batch = 10, .pulls = 1, .timeout_ms = 60000},
+        .options = {.stream = "S", .consumer = "C", .ack = RR_ACK_ALL, .batch = 10, .pulls = 1, .timeout_ms = 60000},
         .nats = &nats,
         .pull_subject = "$JS.API.CONSUMER.MSG.NEXT.S.C",
     };
@@ -180,7 +180,7 @@ static int begin(void **state)
 static int end(void **state)
 {
     (void)state;
-    rr_feed_fini(&source.feed);
+    rr_nats_client_fini(&source.client);
     rr_acks_fini(&source.acks);
     shutdown(server.listener, SHUT_RDWR);
     pthread_join(server.thread, NULL);
@@ -205,17 +205,17 @@ static void a_connection_alone_is_not_bound(void **state)
     (void)state;
     delivered = floor_of = 3;
     assert_int_equal(fetch(), RR_OK);
-    assert_true(rr_js_in_step(&source) && source.acks.next_consumer == 4);
-    rr_feed_close(&source.feed);
-    source.forgive_to_ms = 0;
+    assert_true(rr_js_is_bound(&source) && source.acks.next_consumer == 4);
+    rr_nats_client_close(&source.client);
+    source.excuse_gaps_until_ms = 0;
     answers = false;
     assert_int_equal(fetch(), RR_UNAVAILABLE);
-    assert_true(source.feed.open && !rr_js_in_step(&source));
+    assert_true(source.client.socket.is_open && !rr_js_is_bound(&source));
     answers = true;
     delivered = floor_of = 7;
     assert_int_equal(fetch(), RR_OK);
-    assert_true(rr_js_in_step(&source) && source.acks.next_consumer == 8);
-    assert_true(source.forgive_to_ms > rr_nats_now_ms());
+    assert_true(rr_js_is_bound(&source) && source.acks.next_consumer == 8);
+    assert_true(source.excuse_gaps_until_ms > rr_nats_now_ms());
 }
 
 /* Of 4 to 7 nothing is known here: one acknowledgement beyond them would lose them. */
@@ -224,11 +224,11 @@ static void what_is_outstanding_is_known_before_anything_is_acknowledged(void **
     (void)state;
     delivered = floor_of = 3;
     assert_int_equal(fetch(), RR_OK);
-    rr_feed_close(&source.feed);
+    rr_nats_client_close(&source.client);
     delivered = 7;
     waiting = 4;
     assert_int_equal(fetch(), RR_UNAVAILABLE);
-    assert_false(rr_js_in_step(&source));
+    assert_false(rr_js_is_bound(&source));
 }
 
 /* Else what the server gives to the subscription of before, after it said how much it has delivered, looks like a delivery
@@ -237,13 +237,13 @@ static void deliveries_are_counted_when_none_goes_elsewhere_any_more(void **stat
 {
     (void)state;
     assert_int_equal(fetch(), RR_OK);
-    source.bound = false; /* as where the server counted back */
-    source.forgive_to_ms = 0;
+    source.is_bound = false; /* as where the server counted back */
+    source.excuse_gaps_until_ms = 0;
     heard_before = false;
     assert_int_equal(fetch(), RR_OK);
     assert_true(heard_before);
     assert_true(has_heard("UNSUB 1\r\n"));
-    assert_int_equal(source.forgive_to_ms, 0); /* on the same connection nothing is to be forgiven */
+    assert_int_equal(source.excuse_gaps_until_ms, 0); /* on the same connection nothing is to be forgiven */
 }
 
 /* The server says for itself that nobody answers our pulls. */
@@ -255,12 +255,12 @@ static void where_jetstream_is_away_that_is_told(void **state)
     (void)state;
     assert_int_equal(fetch(), RR_OK);
     len = snprintf(line, sizeof line, "HMSG %s.0 %llu 16 16\r\nNATS/1.0 503\r\n\r\n\r\n", source.inbox,
-                   (unsigned long long)source.feed.sid);
+                   (unsigned long long)source.client.sid);
     assert_int_equal(send(server.fd, line, (size_t)len, MSG_NOSIGNAL), len);
-    rr_feed_wait(&source.feed, false, 60000);
+    rr_nats_socket_wait(&source.client.socket, false, 60000);
     source.heard_ms = rr_nats_now_ms() - 60000;
     assert_int_equal(fetch(), RR_UNAVAILABLE);
-    assert_true(source.pause_to_ms > 0); /* and it was heard */
+    assert_true(source.pause_until_ms > 0); /* and it was heard */
 }
 
 /* What a cluster that has just started does not know yet is not gone. */
@@ -270,24 +270,36 @@ static void a_stream_is_gone_when_a_cluster_goes_on_to_say_it(void **state)
     rr_source_info info;
 
     (void)state;
-    source.clustered = true;
+    source.is_clustered = true;
     assert_int_equal(ops->info(&source, &info, NULL), RR_UNAVAILABLE);
-    source.missing_from_ms = rr_nats_now_ms() - 60000;
+    source.missing_since_ms = rr_nats_now_ms() - 60000;
     assert_int_equal(ops->info(&source, &info, NULL), RR_CONFIG);
-    source.missing_from_ms = 0;
-    source.clustered = false;
+    source.missing_since_ms = 0;
+    source.is_clustered = false;
     assert_int_equal(ops->info(&source, &info, NULL), RR_CONFIG);
+}
+
+/* While no connection could be made yet, messages name the servers, never their passwords. */
+static void a_secret_is_not_told_while_there_is_no_connection(void **state)
+{
+    rr_source alone = {.options = {.url = "nats://me:secret@there:1,tls://token@elsewhere", .stream = "S"}};
+    rr_source_info info;
+    rr_error error = {0};
+
+    (void)state;
+    assert_int_equal(rr_source_jetstream_ops.info(&alone, &info, &error), RR_UNAVAILABLE);
+    assert_string_equal(error.text, "nats://there:1,tls://elsewhere: not connected; trying again");
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(a_connection_alone_is_not_bound, begin, end),
-        cmocka_unit_test_setup_teardown(what_is_outstanding_is_known_before_anything_is_acknowledged, begin,
-                                        end),
+        cmocka_unit_test_setup_teardown(what_is_outstanding_is_known_before_anything_is_acknowledged, begin, end),
         cmocka_unit_test_setup_teardown(deliveries_are_counted_when_none_goes_elsewhere_any_more, begin, end),
         cmocka_unit_test_setup_teardown(where_jetstream_is_away_that_is_told, begin, end),
         cmocka_unit_test_setup_teardown(a_stream_is_gone_when_a_cluster_goes_on_to_say_it, begin, end),
+        cmocka_unit_test(a_secret_is_not_told_while_there_is_no_connection),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -13,8 +13,8 @@ static const rr_source_info usual = {
 
 static rr_checkpoint held(void)
 {
-    return (rr_checkpoint){.stream = RR_SLICE("S"), .consumer = RR_SLICE("c"), .created_at_us = 7, .floor = 50,
-                           .incarnation = "run/one"};
+    return (rr_checkpoint){
+        .stream = RR_SLICE("S"), .consumer = RR_SLICE("c"), .created_at_us = 7, .floor = 50, .incarnation = "run/one"};
 }
 
 static void the_floor_follows_the_acknowledgements(void **state)

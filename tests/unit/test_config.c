@@ -14,8 +14,7 @@
 
 #define STORE "store: redis://127.0.0.1\n"
 #define CONTRACT "contracts: [{name: orders, mode: delta, retention: 1d}]\n"
-#define SOURCE_OF(more) \
-    "sources:\n- {name: a, url: nats://h, stream: S, consumer: c, dead_letters: dead" more "}\n"
+#define SOURCE_OF(more) "sources:\n- {name: a, url: nats://h, stream: S, consumer: c, dead_letters: dead" more "}\n"
 #define SOURCE SOURCE_OF(", contract: orders")
 #define ALL STORE CONTRACT SOURCE
 
@@ -40,8 +39,7 @@ static const struct {
     {ALL, NULL},
     {"\xef\xbb\xbf" ALL, NULL},
     {"store: memory\n" CONTRACT SOURCE, NULL},
-    {"store: memory:\n" CONTRACT SOURCE,
-     "f.yaml:1:14: error: mapping values are not allowed in this context: a text"},
+    {"store: memory:\n" CONTRACT SOURCE, "f.yaml:1:14: error: mapping values are not allowed in this context: a text"},
     {"store: {url: 'unix:///run/r.sock', timeout: 250ms}\n" CONTRACT SOURCE, NULL},
     {"store: rediss://h\n" CONTRACT SOURCE, "TLS to Redis needs a tunnel"},
     {"store: {timeout: 1s}\n" CONTRACT SOURCE, "store needs 'url'"},
@@ -52,15 +50,21 @@ static const struct {
     {STORE CONTRACT "sources: []\n", "'sources' must be a list of at least one source"},
     {STORE SOURCE, "needs either 'contracts' or 'contracts_file'"},
     {ALL "contracts_file: x\n", "needs either 'contracts' or 'contracts_file'"},
-    {STORE SOURCE "contracts_file: /nonexistent/c.yaml\n",
-     "/nonexistent/c.yaml: error: cannot be opened: No such"},
+    {STORE SOURCE "contracts_file: /nonexistent/c.yaml\n", "/nonexistent/c.yaml: error: cannot be opened: No such"},
     {ALL "prefix: a{b\n", "'prefix' must have at most 64"},
-    {ALL "sourcs: 1\n",
-     "f.yaml:5:1: error: unknown key 'sourcs' in the configuration; did you mean 'sources'?"},
+    {ALL "sourcs: 1\n", "f.yaml:5:1: error: unknown key 'sourcs' in the configuration; did you mean 'sources'?"},
     {ALL "alerts: [log, {nats: {url: 'nats://h', prefix: x.y}}]\n", NULL},
     {ALL "alerts: [nats]\n", "an alert channel of kind nats needs a url"},
     {ALL "alerts: [lgo]\n", "unknown alert channel 'lgo'"},
     {ALL "alerts: [{mail: {}}]\n", "unknown alert channel 'mail'"},
+    {ALL "alerts: [{log: {url: nats://h}}]\n", "an alert channel of kind log has no options"},
+    {ALL "alerts: [mail, {mail: {url: smtp://h}}]\nplugins: [x.so]\n", NULL},
+    {STORE CONTRACT
+     "sources:\n- {name: a, url: kafka://h, stream: S, consumer: c, dead_letters: d, contract: orders}\n",
+     "f.yaml:4:18: error: 'url': each part must begin with nats:// or tls://"},
+    {"store: valkey://h\n" CONTRACT "sources:\n- {name: a, url: kafka://h, stream: S, consumer: c, dead_letters: d, "
+     "contract: orders}\nplugins: [x.so]\n",
+     NULL},
     {ALL "alerts: [{nats: {}}]\n", "an alert channel of kind nats needs 'url'"},
     {ALL "drain_timeout: 0s\n", NULL},
     {ALL "drain_timeout: 10\n", "'drain_timeout' must be a duration in whole milliseconds"},
@@ -75,38 +79,28 @@ static const struct {
     {STORE CONTRACT SOURCE_OF(", contract: order"), "there is no contract 'order'; did you mean 'orders'?"},
     {STORE CONTRACT SOURCE_OF(", contract: orders, routes: [{subject: x, contract: orders}]"),
      "needs either 'contract'"},
-    {STORE CONTRACT SOURCE_OF(
-         ", routes: [{subject: a.*, contract: orders}, {subject: a.>, contract: orders}]"),
-     NULL},
-    {STORE CONTRACT SOURCE_OF(
-         ", routes: [{subject: a.>, contract: orders}, {subject: a.*, contract: orders}]"),
+    {STORE CONTRACT SOURCE_OF(", routes: [{subject: a.*, contract: orders}, {subject: a.>, contract: orders}]"), NULL},
+    {STORE CONTRACT SOURCE_OF(", routes: [{subject: a.>, contract: orders}, {subject: a.*, contract: orders}]"),
      "this route is never taken: 'a.>' in line 4 comes first"},
-    {STORE CONTRACT SOURCE_OF(", routes: [{subject: a.>.b, contract: orders}]"),
-     "'subject' has > before its end"},
-    {STORE CONTRACT SOURCE_OF(", routes: [{subject: a..b, contract: orders}]"),
-     "'subject' has an empty part"},
+    {STORE CONTRACT SOURCE_OF(", routes: [{subject: a.>.b, contract: orders}]"), "'subject' has > before its end"},
+    {STORE CONTRACT SOURCE_OF(", routes: [{subject: a..b, contract: orders}]"), "'subject' has an empty part"},
     {STORE CONTRACT SOURCE_OF(", routes: [{subject: ab*, contract: orders}]"), "'subject' has * or > beside"},
     {STORE CONTRACT SOURCE_OF(", routes: []"), "'routes' must be a list like"},
-    {STORE CONTRACT SOURCE_OF(
-         ", contract: orders, ack: all, create: true, start: new, batch: 4096, pulls: 4"),
-     NULL},
+    {STORE CONTRACT SOURCE_OF(", contract: orders, ack: all, create: true, start: new, batch: 4096, pulls: 4"), NULL},
     {STORE CONTRACT SOURCE_OF(", contract: orders, start: new"),
      "warning: 'start' has no effect without 'create: true'"},
     {STORE CONTRACT SOURCE_OF(", contract: orders, create: true, start: 2026-02-30T00:00:00Z"),
      "'start' must be all, new, or a time"},
     {STORE CONTRACT SOURCE_OF(", contract: orders, batch: 0"), "'batch' must be from 1 to 65536"},
-    {STORE CONTRACT SOURCE_OF(", contract: orders, batch: 99999999999999999999"),
-     "'batch' must be a whole number"},
+    {STORE CONTRACT SOURCE_OF(", contract: orders, batch: 99999999999999999999"), "'batch' must be a whole number"},
     {STORE CONTRACT SOURCE_OF(", contract: orders, ack_wait: 1500ms"),
      "'ack_wait' must be a duration in whole seconds"},
     {STORE CONTRACT SOURCE_OF(", contract: orders, user: u"), "'user' and 'password' come together"},
     {STORE CONTRACT SOURCE_OF(", contract: orders, token: t, nkey: k"), "only one of 'user' with 'password'"},
     {STORE CONTRACT SOURCE_OF(", contract: orders, tls: {cert: c}"), "'cert' and 'key' come together"},
-    {STORE CONTRACT SOURCE
-     "- {name: b, url: nats://h, stream: S, consumer: c, dead_letters: d, contract: orders}\n",
+    {STORE CONTRACT SOURCE "- {name: b, url: nats://h, stream: S, consumer: c, dead_letters: d, contract: orders}\n",
      "the same stream and consumer as in line 4: two readers"},
-    {STORE CONTRACT SOURCE
-     "- {name: a, url: nats://h, stream: T, consumer: c, dead_letters: d, contract: orders}\n",
+    {STORE CONTRACT SOURCE "- {name: a, url: nats://h, stream: T, consumer: c, dead_letters: d, contract: orders}\n",
      "source 'a' a second time; the first is in line 4"},
     {STORE "contracts: [{name: orders, mode: delta, retention: 1d}, {name: more, mode: delta, retention: "
            "1d}]\n" SOURCE,
@@ -143,8 +137,7 @@ static void each_mistake_is_named(void **state)
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         rr_status status;
         char *text = said(rr_slice_of(rows[i].text), &status);
-        bool good =
-            rows[i].says == NULL ? *text == '\0' && status == RR_OK : strstr(text, rows[i].says) != NULL;
+        bool good = rows[i].says == NULL ? *text == '\0' && status == RR_OK : strstr(text, rows[i].says) != NULL;
 
         good = good && (status == RR_OK) == (strstr(text, "error:") == NULL);
         if (!good) {
@@ -208,7 +201,8 @@ static void a_nul_in_the_file_is_refused(void **state)
 static void a_whole_configuration_arrives(void **state)
 {
     static const char text[] =
-        "store: {url: 'redis://h:6380/1', password: '${env:RR_TEST_SECRET}', timeout: 3s, wait_replicas: 2}\nprefix: pre\n"
+        "store: {url: 'redis://h:6380/1', password: '${env:RR_TEST_SECRET}', timeout: 3s, wait_replicas: 2}\nprefix: "
+        "pre\n"
         "sources:\n- name: s1\n  url: nats://a:1,tls://b:2\n  stream: S\n  consumer: c\n  filter: "
         "results.>\n  ack: all\n"
         "  create: true\n  start: 2026-01-02T03:04:05Z\n  batch: 4096\n  pulls: 5\n  ack_wait: 2m\n  "
@@ -387,14 +381,10 @@ static void subjects_match_as_in_nats(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(each_mistake_is_named),
-        cmocka_unit_test(a_hostile_file_costs_little),
-        cmocka_unit_test(a_nul_in_the_file_is_refused),
-        cmocka_unit_test(a_whole_configuration_arrives),
-        cmocka_unit_test(the_defaults_are_made_explicit),
-        cmocka_unit_test(files_are_found_beside_the_configuration),
-        cmocka_unit_test(a_secret_is_never_shown),
-        cmocka_unit_test(a_missing_file_is_io),
+        cmocka_unit_test(each_mistake_is_named),          cmocka_unit_test(a_hostile_file_costs_little),
+        cmocka_unit_test(a_nul_in_the_file_is_refused),   cmocka_unit_test(a_whole_configuration_arrives),
+        cmocka_unit_test(the_defaults_are_made_explicit), cmocka_unit_test(files_are_found_beside_the_configuration),
+        cmocka_unit_test(a_secret_is_never_shown),        cmocka_unit_test(a_missing_file_is_io),
         cmocka_unit_test(subjects_match_as_in_nats),
     };
 

@@ -36,17 +36,14 @@ static const struct {
 } rows[] = {
     {HEAD, NULL},
     {HEAD "  retention: 7d\n", NULL},
-    {HEAD "  retention: forever\n",
-     "c.yaml:4:14: warning: contract 'parts': retention is forever: cells are never"},
+    {HEAD "  retention: forever\n", "c.yaml:4:14: warning: contract 'parts': retention is forever: cells are never"},
     {HEAD, "c.yaml:2:3: warning: contract 'parts': retention is forever (the default)"},
-    {HEAD "  retension: 7d\n",
-     "c.yaml:4:3: error: unknown key 'retension' in a contract; did you mean 'retention'?"},
+    {HEAD "  retension: 7d\n", "c.yaml:4:3: error: unknown key 'retension' in a contract; did you mean 'retention'?"},
     {HEAD "  retention: -1s\n", "c.yaml:4:14: error: 'retention' must not be negative"},
     {HEAD "  retention: 7\n", "'retention' must be a duration like 7d, or forever, not '7'"},
     {HEAD "  window: {kind: tumbling}\n", "a window of kind tumbling needs 'size'"},
     {HEAD "  window: {kind: tumbling, size: 0s}\n", "'size' must be from 1us to"},
-    {HEAD "  window: {kind: tumbling, size: 1m, slide: 1m}\n",
-     "'slide' has no meaning for a window of kind tumbling"},
+    {HEAD "  window: {kind: tumbling, size: 1m, slide: 1m}\n", "'slide' has no meaning for a window of kind tumbling"},
     {HEAD "  window: {kind: tumbling, size: 1m, offset: -8h}\n", NULL},
     {HEAD "  window: {kind: sliding, size: 1m}\n", "a window of kind sliding needs 'slide'"},
     {HEAD "  window: {kind: sliding, size: 1m, slide: 61s}\n", "'slide' is longer than 'size'"},
@@ -101,9 +98,9 @@ static void each_mistake_is_named(void **state)
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         rr_status status;
         char *text = printed(rows[i].text, &status);
-        bool good = rows[i].says == NULL ? status == RR_OK
-                                         : strstr(text, rows[i].says) != NULL &&
-                                               (status == RR_OK) == (strstr(text, "error:") == NULL);
+        bool good = rows[i].says == NULL
+                        ? status == RR_OK
+                        : strstr(text, rows[i].says) != NULL && (status == RR_OK) == (strstr(text, "error:") == NULL);
 
         if (!good) {
             print_error("%s\nsays: %s\nnot: %s\n", rows[i].text, text, rows[i].says);
@@ -134,9 +131,8 @@ static void the_defaults_are_those_of_the_core(void **state)
     const rr_contract *got, *want = &rr_contract_defaults;
 
     (void)state;
-    assert_int_equal(
-        rr_contracts_parse("c", RR_SLICE("contracts: [{name: a, mode: cumulative}]"), &list, &problems),
-        RR_OK);
+    assert_int_equal(rr_contracts_parse("c", RR_SLICE("contracts: [{name: a, mode: cumulative}]"), &list, &problems),
+                     RR_OK);
     got = rr_contracts_find(&list, RR_SLICE("a"));
     assert_non_null(got);
     assert_null(rr_contracts_find(&list, RR_SLICE("b")));
@@ -260,8 +256,7 @@ static void the_fingerprint_is_of_the_promise_not_of_the_text(void **state)
 
     (void)state;
     fingerprint(HEAD "  grace: 1d\n  measures: {b: {}, a: {}}\n", a);
-    fingerprint(
-        "contracts: [{mode: cumulative, name: parts, measures: {a: {type: int64}, b: {}}, grace: 24h}]", b);
+    fingerprint("contracts: [{mode: cumulative, name: parts, measures: {a: {type: int64}, b: {}}, grace: 24h}]", b);
     assert_string_equal(a, b);
     fingerprint(HEAD "  grace: 1d\n  measures: {b: {}, a: {never_falls: true}}\n", b);
     assert_string_not_equal(a, b);

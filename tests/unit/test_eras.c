@@ -12,7 +12,7 @@
 
 #include "contract_note.h"
 #include "contract_yaml.h"
-#include "live.h"
+#include "service.h"
 #include "record_json.h"
 #include "record_proto.h"
 #include "source_script.h"
@@ -88,8 +88,7 @@ static void records_of_an_era_are_too_late_by_its_retention(void **state)
             assert_true(rr_arena_reserve(&arena, rr_admit_need(&contract, &record)));
             assert_int_equal(rr_admit(&contract, &record, &arena, &why),
                              late == 1 && older == 0 ? RR_REASON_BEYOND_RETENTION : RR_REASON_NONE);
-            assert_true(why.len == 0 ||
-                        strstr(why.bytes, "retention for windows of that time is 1h") != NULL);
+            assert_true(why.len == 0 || strstr(why.bytes, "retention for windows of that time is 1h") != NULL);
             rr_arena_fini(&arena);
         }
     }
@@ -102,9 +101,8 @@ static rr_era effect(const rr_eras *eras, int64_t end_us)
 
     for (size_t k = 0; k < eras->count; k++) {
         if (end_us <= eras->items[k].until_us) {
-            found.retention_us = found.retention_us < eras->items[k].retention_us
-                                     ? found.retention_us
-                                     : eras->items[k].retention_us;
+            found.retention_us =
+                found.retention_us < eras->items[k].retention_us ? found.retention_us : eras->items[k].retention_us;
             found.kept_us = found.kept_us < eras->items[k].kept_us ? found.kept_us : eras->items[k].kept_us;
         }
     }
@@ -158,8 +156,7 @@ static void a_shorter_retention_needs_no_era(void **state)
 /* Shortened and lengthened again: the windows in between were kept for the shorter time. */
 static void a_longer_grace_or_retention_alone_is_noted(void **state)
 {
-    const rr_contract before = kept_for(HOUR, DAY),
-                      after[] = {kept_for(HOUR, 2 * DAY), kept_for(2 * HOUR, DAY - HOUR)};
+    const rr_contract before = kept_for(HOUR, DAY), after[] = {kept_for(HOUR, 2 * DAY), kept_for(2 * HOUR, DAY - HOUR)};
 
     (void)state;
     for (size_t k = 0; k < 2; k++) {
@@ -207,8 +204,7 @@ static void an_era_under_a_shorter_one_is_not_lost(void **state)
 /* Not when its own time is over, but when that of the contract in force is, for its windows. */
 static void an_era_goes_when_it_can_matter_no_more(void **state)
 {
-    rr_contract before = kept_for(HOUR, 0), longer = kept_for(9 * DAY, DAY),
-                longest = kept_for(30 * DAY, DAY);
+    rr_contract before = kept_for(HOUR, 0), longer = kept_for(9 * DAY, DAY), longest = kept_for(30 * DAY, DAY);
     int64_t over = NOW + MINUTE + MARGIN + 31 * DAY + MARGIN;
 
     (void)state;
@@ -271,8 +267,7 @@ static void a_note_reads_as_it_was_written(void **state)
     rr_buf_fini(&text);
 }
 
-#define ERA(until, retention, kept) \
-    "{\"until_us\":" #until ",\"retention_us\":" #retention ",\"kept_us\":" #kept "}"
+#define ERA(until, retention, kept) "{\"until_us\":" #until ",\"retention_us\":" #retention ",\"kept_us\":" #kept "}"
 #define LINE(eras) TEXT "# {\"eras\":[" eras "]}\n"
 
 static void what_is_no_note_is_not_read_as_one(void **state)
@@ -297,8 +292,8 @@ static void what_is_no_note_is_not_read_as_one(void **state)
         LINE(ERA(1, 2, 3) "," ERA(2, 2, 3)),
         LINE(ERA(1, 2, 3) "," ERA(2, 1, 4)),
         LINE(ERA(1, 2, 4) "," ERA(2, 3, 3)),
-        LINE(ERA(1, 1, 1) "," ERA(2, 2, 2) "," ERA(3, 3, 3) "," ERA(4, 4, 4) "," ERA(5, 5, 5) "," ERA(
-            6, 6, 6) "," ERA(7, 7, 7) "," ERA(8, 8, 8) "," ERA(9, 9, 9)),
+        LINE(ERA(1, 1, 1) "," ERA(2, 2, 2) "," ERA(3, 3, 3) "," ERA(4, 4, 4) "," ERA(5, 5, 5) "," ERA(6, 6, 6) "," ERA(
+            7, 7, 7) "," ERA(8, 8, 8) "," ERA(9, 9, 9)),
     };
     rr_contract_note note;
 
@@ -317,9 +312,8 @@ static void what_is_no_note_is_not_read_as_one(void **state)
 
 enum { MOST = 8 };
 
-static const char shorter[] =
-    "{name: c, mode: delta, window: {kind: tumbling, size: 1m}, retention: 1h, grace: 0s, "
-    "future_tolerance: 0s}";
+static const char shorter[] = "{name: c, mode: delta, window: {kind: tumbling, size: 1m}, retention: 1h, grace: 0s, "
+                              "future_tolerance: 0s}";
 static const char longer[] = "{name: c, mode: delta, window: {kind: tumbling, size: 1m}, retention: 30d}";
 
 static const rr_slice note_key = {"rr:contract:{c}", 15};
@@ -333,7 +327,7 @@ typedef struct world {
     size_t count;
     void (*on_ack)(void *context, const rr_delivery *delivery);
     rr_eras eras;
-    rr_live_totals totals;
+    rr_service_totals totals;
     rr_error error;
     char said[4096];
 } world;
@@ -342,14 +336,14 @@ static world *the; /* what the functions without a context look at */
 static int64_t since_us;
 static rr_contract_list contracts;
 static unsigned silent; /* so many more questions for a note are not answered */
+static bool refuses;    /* or are answered by a refusal */
 static atomic_int stop;
 
-static rr_status hesitant_note_get(rr_store *store, rr_slice key, rr_arena *arena, rr_slice *value,
-                                   rr_error *error)
+static rr_status hesitant_note_get(rr_store *store, rr_slice key, rr_arena *arena, rr_slice *value, rr_error *error)
 {
     if (silent != 0 && rr_slice_equal(key, note_key)) {
         silent--;
-        return rr_fail(error, RR_UNAVAILABLE, "no answer");
+        return rr_fail(error, refuses ? RR_REFUSED_BY_SERVER : RR_UNAVAILABLE, refuses ? "LOADING" : "no answer");
     }
     return rr_store_memory_ops.note_get(store, key, arena, value, error);
 }
@@ -364,7 +358,7 @@ static void no_pause(int ms)
     (void)ms;
 }
 
-static void hear(rr_talk level, const char *text)
+static void hear(rr_log_level level, const char *text)
 {
     size_t used = strlen(the->said);
 
@@ -416,8 +410,7 @@ static void add(world *w, int64_t end_us, int64_t stored_us)
              "{\"start\":%lld,\"end\":%lld}}",
              w->count, (long long)(end_us - MINUTE), (long long)end_us);
     rr_arena_init(&arena, 0);
-    assert_int_equal(rr_record_from_json(rr_slice_of(line), &arena, &record, &clock_us, NULL),
-                     RR_DECODED_RECORD);
+    assert_int_equal(rr_record_from_json(rr_slice_of(line), &arena, &record, &clock_us, NULL), RR_DECODED_RECORD);
     assert_true(rr_record_to_proto(&record, &w->payloads[w->count]));
     rr_arena_fini(&arena);
     w->script[w->count] = (rr_script_record){RR_SLICE("c"), rr_buf_view(&w->payloads[w->count]), stored_us};
@@ -428,29 +421,28 @@ static void add(world *w, int64_t end_us, int64_t stored_us)
 static rr_status run(world *w, const char *contract, bool accept)
 {
     rr_source *source = rr_source_script_new(w->script, w->count, w->on_ack, w);
-    rr_live_source over = {.ops = &rr_source_script_ops,
-                           .source = source,
-                           .name = w->name,
-                           .stream = RR_SLICE("S"),
-                           .consumer = RR_SLICE("c"),
-                           .batch = 1,
-                           .dead_letters = "dead",
-                           .route = route};
-    rr_live_contract live = {.eras = &w->eras};
-    rr_live_options options = {.store_ops = &w->ops,
-                               .store = w->store,
-                               .prefix = RR_SLICE("rr"),
-                               .sources = &over,
-                               .source_count = 1,
-                               .contracts = &live,
-                               .contract_count = 1,
-                               .accept_contracts = accept,
-                               .read_contract = rr_contract_reread,
-                               .until_idle = true,
-                               .stop = &stop,
-                               .now_us = now_us,
-                               .pause_ms = no_pause,
-                               .talk = hear};
+    rr_bound_source over = {.ops = &rr_source_script_ops,
+                            .source = source,
+                            .name = w->name,
+                            .stream = RR_SLICE("S"),
+                            .consumer = RR_SLICE("c"),
+                            .batch = 1,
+                            .dead_letters = "dead",
+                            .route = route};
+    rr_bound_contract live = {.eras = &w->eras};
+    rr_service_options options = {.env.store_ops = &w->ops,
+                                  .env.store = w->store,
+                                  .env.prefix = RR_SLICE("rr"),
+                                  .env.sources = &over,
+                                  .env.source_count = 1,
+                                  .env.contracts = &live,
+                                  .env.contract_count = 1,
+                                  .accept_contract = accept ? rr_contract_reread : NULL,
+                                  .until_idle = true,
+                                  .env.stop = &stop,
+                                  .env.now_us = now_us,
+                                  .env.pause_ms = no_pause,
+                                  .env.log = hear};
     rr_problems problems = {0};
     rr_buf yaml = {0}, text = {0};
     rr_status status;
@@ -461,9 +453,9 @@ static rr_status run(world *w, const char *contract, bool accept)
     rr_contract_print(&contracts.items[0], &text);
     live.contract = &contracts.items[0];
     live.text = rr_buf_view(&text);
-    w->totals = (rr_live_totals){0};
+    w->totals = (rr_service_totals){0};
     w->said[0] = '\0';
-    status = rr_live_run(&options, &w->totals, &w->error);
+    status = rr_service_run(&options, &w->totals, &w->error);
     rr_source_script_ops.close(source);
     rr_contracts_fini(&contracts);
     rr_problems_fini(&problems);
@@ -508,10 +500,9 @@ static void assert_note_has(world *w, const char *text)
     rr_arena_fini(&arena);
 }
 
-#define OLD \
-    (NOW - 5 * MINUTE - 2 * HOUR) /* ends two hours before the change: gone by the retention of an hour */
-#define OPEN (NOW + 10 * MINUTE)  /* ended later, but cells of it may have been made before the change */
-#define NEW (NOW + 15 * MINUTE)   /* none of it can have been */
+#define OLD (NOW - 5 * MINUTE - 2 * HOUR) /* ends two hours before the change: gone by the retention of an hour */
+#define OPEN (NOW + 10 * MINUTE)          /* ended later, but cells of it may have been made before the change */
+#define NEW (NOW + 15 * MINUTE)           /* none of it can have been */
 
 static void an_old_record_is_too_late_after_the_change(void **state)
 {
@@ -614,12 +605,12 @@ static void eras_of_others_are_taken_over(void **state)
     end_world(w);
 }
 
-/* The store does not answer at the start: nothing is judged before it does. */
-static void nothing_is_judged_before_the_notes_are_read(void **state)
+/* The store does not answer at the start, or refuses: nothing is judged before it gives the notes. */
+static void read_notes_late(bool refused, const char *says)
 {
     world *w = begin_world();
 
-    (void)state;
+    refuses = refused;
     assert_int_equal(run(w, shorter, false), RR_OK);
     assert_int_equal(run(w, longer, true), RR_OK);
     add(w, OLD, NOW + HOUR);
@@ -628,12 +619,20 @@ static void nothing_is_judged_before_the_notes_are_read(void **state)
     assert_int_equal(silent, 0);
     assert_int_equal(w->totals.verdicts[RR_VERDICT_TOO_LATE], 1);
     assert_int_equal(w->totals.outages, 1);
-    assert_non_null(strstr(w->said, "the store cannot be reached"));
+    assert_non_null(strstr(w->said, says));
     assert_non_null(strstr(w->said, "the store is back"));
     end_world(w);
 }
 
-static void hear_and_stop(rr_talk level, const char *text)
+static void nothing_is_judged_before_the_notes_are_read(void **state)
+{
+    (void)state;
+    read_notes_late(false, "the store cannot be reached");
+    read_notes_late(true, "the store refuses writes");
+    refuses = false;
+}
+
+static void hear_and_stop(rr_log_level level, const char *text)
 {
     hear(level, text);
     atomic_store(&stop, 1);
@@ -642,21 +641,21 @@ static void hear_and_stop(rr_talk level, const char *text)
 static void while_it_waits_for_them_it_can_be_stopped(void **state)
 {
     world *w = begin_world();
-    rr_live_options options = {.store_ops = &w->ops,
-                               .store = w->store,
-                               .prefix = RR_SLICE("rr"),
-                               .contract_count = 1,
-                               .stop = &stop,
-                               .now_us = now_us,
-                               .pause_ms = no_pause,
-                               .talk = hear_and_stop};
+    rr_service_options options = {.env.store_ops = &w->ops,
+                                  .env.store = w->store,
+                                  .env.prefix = RR_SLICE("rr"),
+                                  .env.contract_count = 1,
+                                  .env.stop = &stop,
+                                  .env.now_us = now_us,
+                                  .env.pause_ms = no_pause,
+                                  .env.log = hear_and_stop};
     rr_contract contract = kept_for(DAY, DAY);
-    rr_live_contract live = {&contract, RR_SLICE(TEXT), &w->eras};
+    rr_bound_contract live = {&contract, RR_SLICE(TEXT), &w->eras};
 
     (void)state;
     silent = UINT32_MAX;
-    options.contracts = &live;
-    assert_int_equal(rr_live_run(&options, &w->totals, &w->error), RR_OK);
+    options.env.contracts = &live;
+    assert_int_equal(rr_service_run(&options, &w->totals, &w->error), RR_OK);
     assert_int_equal(w->totals.outages, 1);
     end_world(w);
 }

@@ -10,7 +10,7 @@
 #include <cmocka.h>
 
 #include "joins.h"
-#include "wire.h"
+#include "packed.h"
 
 #define SESSION(start, end) \
     "\"window\":{\"start\":\"2026-01-01T10:00:" start "Z\",\"end\":\"2026-01-01T10:00:" end "Z\"},"
@@ -30,16 +30,15 @@ static const struct {
      "int64}}\n",
      {SESSION("00", "10") "\"delta_id\":\"a\",\"result_version\":2,\"measures\":{\"amount\":\"1.5\",\"n\":1}",
       SESSION("20", "30") "\"producer\":\"p\",\"sequence\":7,\"measures\":{\"amount\":\"-0.001\",\"n\":-1}",
-      SESSION("00",
-              "30") "\"delta_id\":\"b\",\"status\":\"STREAM_CLOSED\",\"measures\":{\"amount\":3,\"n\":2}",
+      SESSION("00", "30") "\"delta_id\":\"b\",\"status\":\"STREAM_CLOSED\",\"measures\":{\"amount\":3,\"n\":2}",
       SESSION("00", "10") "\"delta_id\":\"a\",\"result_version\":2,\"measures\":{\"amount\":\"9\",\"n\":1}",
       SESSION("00", "30") "\"delta_id\":\"a\",\"op\":\"RETRACT\""}},
     {"  mode: retraction\n  window: {kind: global}\n  corrections: coordinated\n",
      {"\"contributor\":\"a\",\"result_version\":1,\"value\":1", "\"result_version\":2,\"value\":2",
       "\"contributor\":\"a\",\"op\":\"RETRACT\",\"retracts_version\":1,\"value\":7",
       "\"contributor\":\"a\",\"op\":\"RETRACT\",\"retracts_version\":1,\"value\":8",
-      "\"contributor\":\"b\",\"op\":\"RETRACT\",\"result_version\":5",
-      "\"op\":\"RETRACT\",\"retracts_version\":2", "\"contributor\":\"a\",\"result_version\":1,\"value\":9",
+      "\"contributor\":\"b\",\"op\":\"RETRACT\",\"result_version\":5", "\"op\":\"RETRACT\",\"retracts_version\":2",
+      "\"contributor\":\"a\",\"result_version\":1,\"value\":9",
       "\"origin\":\"CORRECTION\",\"result_version\":4,\"value\":5"}},
     {"  mode: cumulative\n  window: {kind: session, gap: 5s}\n  measures: {rate: {type: double}}\n",
      {SESSION("00", "10") "\"result_version\":1,\"measures\":{\"rate\":-0.0}",
@@ -169,17 +168,17 @@ static void counts_beyond_all_bounds_take_no_memory(void **state)
     (void)state;
     joins_open(&j, "  mode: delta\n  window: {kind: session, gap: 5s}\n");
     held = j.arena.held;
-    rr_wire_put_byte(&at, 1);
-    rr_wire_put_byte(&at, 0);
-    rr_wire_put_varint(&at, 0);
-    rr_wire_put_varint(&at, 0);
-    rr_wire_put_varint(&at, 0);
-    rr_wire_put_varint(&at, UINT64_MAX);
+    rr_packed_put_byte(&at, 1);
+    rr_packed_put_byte(&at, 0);
+    rr_packed_put_varint(&at, 0);
+    rr_packed_put_varint(&at, 0);
+    rr_packed_put_varint(&at, 0);
+    rr_packed_put_varint(&at, UINT64_MAX);
     assert_false(rr_unit_read(&again, j.contract, (rr_slice){bytes, (size_t)(at - bytes)}, &j.arena));
     assert_int_equal(j.arena.held, held);
     at = bytes;
     rr_unit_init(&again, j.contract);
-    rr_wire_put_varint(&at, UINT64_MAX / 2);
+    rr_packed_put_varint(&at, UINT64_MAX / 2);
     assert_false(rr_part_read(&again, RR_SLICE("da"), (rr_slice){bytes, (size_t)(at - bytes)}, &j.arena));
     assert_true(j.arena.held < 1024 * 1024);
     joins_close(&j);

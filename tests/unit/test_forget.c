@@ -203,8 +203,7 @@ static void all_parts_at_hand_are_enough(void **state)
         const rr_part *part = &j.unit.parts[k];
         char *one = rr_arena_take(&j.arena, rr_part_write_need(&j.unit, part));
 
-        assert_true(
-            rr_part_read(&again, part->id, (rr_slice){one, rr_part_write(&j.unit, part, one)}, &j.arena));
+        assert_true(rr_part_read(&again, part->id, (rr_slice){one, rr_part_write(&j.unit, part, one)}, &j.arena));
     }
     again.complete = true;
     j.unit = again;

@@ -14,8 +14,8 @@ static bool keeps(const joins *j, rr_slice values)
     rr_slice contender = j->unit.cells[0].contender;
 
     return values.len == 0 ? contender.len == 0
-                           : contender.len > values.len && memcmp(contender.data + contender.len - values.len,
-                                                                  values.data, values.len) == 0;
+                           : contender.len > values.len &&
+                                 memcmp(contender.data + contender.len - values.len, values.data, values.len) == 0;
 }
 
 static rr_slice values_of(joins *j, const char *json)
@@ -25,8 +25,7 @@ static rr_slice values_of(joins *j, const char *json)
 
 static void of_a_register(void **state)
 {
-    static const char second[] = "\"result_version\":1,\"value\":2",
-                      third[] = "\"result_version\":1,\"value\":3";
+    static const char second[] = "\"result_version\":1,\"value\":2", third[] = "\"result_version\":1,\"value\":3";
     joins j;
 
     (void)state;
@@ -83,8 +82,7 @@ static void of_a_withdrawal(void **state)
 
 static void of_a_correction(void **state)
 {
-    static const char other[] =
-        "\"origin\":\"CORRECTION\",\"base_version\":1,\"result_version\":1,\"value\":6";
+    static const char other[] = "\"origin\":\"CORRECTION\",\"base_version\":1,\"result_version\":1,\"value\":6";
     joins j;
 
     (void)state;

@@ -43,15 +43,13 @@ static void a_correction_that_covers_more_names_none(void **state)
     (void)state;
     joins_open(&j, "  mode: delta\n  window: {kind: global}\n  corrections: conditional\n");
     joins_take(&j, "\"delta_id\":\"a\",\"result_version\":1,\"value\":1");
-    needs(&j, "\"origin\":\"CORRECTION\",\"result_version\":1,\"base_version\":1,\"value\":5",
-          RR_JOIN_NEEDS_PARTS);
+    needs(&j, "\"origin\":\"CORRECTION\",\"result_version\":1,\"base_version\":1,\"value\":5", RR_JOIN_NEEDS_PARTS);
     needs(&j, "\"origin\":\"CORRECTION\",\"result_version\":1,\"base_version\":0,\"value\":5", RR_JOIN_DONE);
     joins_take(&j, "\"origin\":\"CORRECTION\",\"result_version\":1,\"base_version\":1,\"value\":5");
     needs(&j, "\"origin\":\"CORRECTION\",\"result_version\":2,\"base_version\":1,\"value\":6", RR_JOIN_DONE);
     needs(&j, "\"origin\":\"CORRECTION\",\"result_version\":1,\"base_version\":1,\"value\":7", RR_JOIN_DONE);
     needs(&j, "\"origin\":\"CORRECTION\",\"result_version\":9,\"base_version\":0,\"value\":7", RR_JOIN_DONE);
-    needs(&j, "\"origin\":\"CORRECTION\",\"result_version\":1,\"base_version\":2,\"value\":8",
-          RR_JOIN_NEEDS_PARTS);
+    needs(&j, "\"origin\":\"CORRECTION\",\"result_version\":1,\"base_version\":2,\"value\":8", RR_JOIN_NEEDS_PARTS);
     joins_close(&j);
 }
 

@@ -31,8 +31,7 @@ static void vectors(void **state)
         const char *contract, *business_key, *metric_version, *key;
         rr_window_kind kind;
     } rows[] = {
-        {"parts", "line-7", "v1", "rr:{parts:line-7}:v1:1767261600000000-1767261660000000",
-         RR_WINDOW_TUMBLING},
+        {"parts", "line-7", "v1", "rr:{parts:line-7}:v1:1767261600000000-1767261660000000", RR_WINDOW_TUMBLING},
         {"parts", "line-7", "v1", "rr:{parts:line-7}:v1", RR_WINDOW_GLOBAL},
         {"parts", "a:b", "v1", "rr:{parts:a%3Ab}:v1", RR_WINDOW_GLOBAL},
         {"parts", "{x}", "v1", "rr:{parts:%7Bx%7D}:v1", RR_WINDOW_GLOBAL},
@@ -47,8 +46,8 @@ static void vectors(void **state)
         rr_contract contract = contract_of(rows[k].contract, rows[k].kind);
         rr_buf buf = {0};
 
-        rr_key_unit(&buf, prefix, &contract, rr_slice_of(rows[k].business_key),
-                    rr_slice_of(rows[k].metric_version), window);
+        rr_key_unit(&buf, prefix, &contract, rr_slice_of(rows[k].business_key), rr_slice_of(rows[k].metric_version),
+                    window);
         assert_key(&buf, rows[k].key);
         rr_buf_fini(&buf);
     }
@@ -67,8 +66,7 @@ static void sessions_have_an_index(void **state)
 
 static void keys_come_apart_again(void **state)
 {
-    static const rr_window windows[] = {
-        {1767261600000000, 1767261660000000}, {INT64_MIN, -1}, {0, INT64_MAX}};
+    static const rr_window windows[] = {{1767261600000000, 1767261660000000}, {INT64_MIN, -1}, {0, INT64_MAX}};
     char every[256];
     rr_contract contract = contract_of("p:q", RR_WINDOW_ANY);
     rr_arena arena;
@@ -82,8 +80,7 @@ static void keys_come_apart_again(void **state)
         rr_buf buf = {0};
         rr_key_parts parts;
 
-        rr_key_unit(&buf, prefix, &contract, (rr_slice){every, sizeof every}, RR_SLICE("sessions"),
-                    windows[k]);
+        rr_key_unit(&buf, prefix, &contract, (rr_slice){every, sizeof every}, RR_SLICE("sessions"), windows[k]);
         assert_true(rr_key_parse(rr_buf_view(&buf), prefix, &arena, &parts));
         assert_true(rr_slice_equal(parts.contract, RR_SLICE("p:q")));
         assert_true(rr_slice_equal(parts.business_key, (rr_slice){every, sizeof every}));

@@ -52,8 +52,7 @@ static void test_RECORD_BYTES(void **state)
             proto.data[3 + k] = (char)((rest & 0x7f) | (k < 2 ? 0x80 : 0));
         }
         repeated(&proto, 'x', RR_LIMIT_RECORD_BYTES + over - 6);
-        assert_int_equal(rr_record_from_proto(rr_buf_view(&proto), false, &arena, &record, &clock_us, NULL),
-                         wanted);
+        assert_int_equal(rr_record_from_proto(rr_buf_view(&proto), false, &arena, &record, &clock_us, NULL), wanted);
         rr_buf_fini(&json);
         rr_buf_fini(&proto);
     }
@@ -132,8 +131,7 @@ static rr_reason record_of(joins *j, size_t measures)
     int64_t clock_us;
     rr_decoded decoded;
 
-    rr_buf_text(&json,
-                "{\"business_key\":\"k\",\"metric_version\":\"v1\",\"result_version\":1,\"measures\":{");
+    rr_buf_text(&json, "{\"business_key\":\"k\",\"metric_version\":\"v1\",\"result_version\":1,\"measures\":{");
     for (size_t k = 0; k < measures; k++) {
         rr_buf_format(&json, "%s\"m%03zu\":1", k == 0 ? "" : ",", k);
     }
@@ -178,8 +176,7 @@ static rr_reason decimal_of(joins *j, size_t whole, size_t fraction)
     rr_buf_char(&json, '.');
     repeated(&json, '7', fraction);
     rr_buf_text(&json, "\"}");
-    assert_int_equal(rr_record_from_json(rr_buf_view(&json), &j->arena, &record, &clock_us, NULL),
-                     RR_DECODED_RECORD);
+    assert_int_equal(rr_record_from_json(rr_buf_view(&json), &j->arena, &record, &clock_us, NULL), RR_DECODED_RECORD);
     rr_buf_fini(&json);
     return admit(j, &record);
 }
@@ -232,8 +229,7 @@ static void test_PARTS(void **state)
     j.unit.part_total = RR_LIMIT_PARTS;
     refuses(&j, "\"contributor\":\"b\",\"result_version\":1,\"value\":1");
     takes(&j, "\"contributor\":\"a\",\"result_version\":2,\"value\":2", RR_VERDICT_APPLIED);
-    takes(&j, "\"origin\":\"CORRECTION\",\"result_version\":1,\"base_version\":2,\"value\":3",
-          RR_VERDICT_APPLIED);
+    takes(&j, "\"origin\":\"CORRECTION\",\"result_version\":1,\"base_version\":2,\"value\":3", RR_VERDICT_APPLIED);
     joins_close(&j);
 }
 
@@ -241,8 +237,8 @@ static const char *session_json(char *text, size_t room, unsigned at)
 {
     int64_t start = INT64_C(1767261600000000) + (int64_t)at * 20000000;
 
-    snprintf(text, room, "\"window\":{\"start\":%lld,\"end\":%lld},\"result_version\":1,\"value\":1",
-             (long long)start, (long long)start + 10000000);
+    snprintf(text, room, "\"window\":{\"start\":%lld,\"end\":%lld},\"result_version\":1,\"value\":1", (long long)start,
+             (long long)start + 10000000);
     return text;
 }
 
@@ -296,8 +292,7 @@ static void test_NAMED_VALUES(void **state)
         snprintf(json, sizeof json, "\"op\":\"RETRACT\",\"retracts_version\":1,\"value\":%u", k);
         takes(&j, json, RR_VERDICT_CONFLICT);
         assert_true((j.outcome.alerts & RR_BIT(RR_ALERT_RETRACTION_MISMATCH)) != 0);
-        assert_int_equal(j.unit.parts[0].reg.named_count,
-                         k < RR_LIMIT_NAMED_VALUES ? k + 1 : RR_LIMIT_NAMED_VALUES);
+        assert_int_equal(j.unit.parts[0].reg.named_count, k < RR_LIMIT_NAMED_VALUES ? k + 1 : RR_LIMIT_NAMED_VALUES);
     }
     takes(&j, "\"op\":\"RETRACT\",\"retracts_version\":1,\"value\":100", RR_VERDICT_APPLIED);
     joins_close(&j);
@@ -350,8 +345,8 @@ static uint64_t suppressed_of(size_t refusals)
     joins_open(&j, "  mode: cumulative\n  window: {kind: global}\n");
     for (size_t k = 0; k < refusals; k++) {
         items[k] = (rr_item){.contract = j.contract, .record = &record, .refused = true};
-        items[k].outcome = (rr_outcome){RR_VERDICT_REFUSED, RR_REASON_KEY_MISSING,
-                                        RR_BIT(RR_ALERT_CONTRACT_VIOLATION), false};
+        items[k].outcome =
+            (rr_outcome){RR_VERDICT_REFUSED, RR_REASON_KEY_MISSING, RR_BIT(RR_ALERT_CONTRACT_VIOLATION), false};
     }
     assert_int_equal(rr_store_memory_ops.open("memory:", &options, &store, &error), RR_OK);
     batch = rr_batch_new(&rr_store_memory_ops, store, &batch_options);

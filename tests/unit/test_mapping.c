@@ -147,8 +147,8 @@ static void load(mapped *m, const char *decode, const char *contract)
     if (contract != NULL) {
         RR_MUST(rr_contracts_parse("c.yaml", rr_slice_of(contract), &m->contracts, &none) == RR_OK);
     }
-    rr_mapping_load(&reading, rr_yaml_parse(&reading, rr_arena_copy(&m->arena, rr_buf_view(&text))),
-                    "acme.results.*", contract == NULL ? NULL : m->contracts.items, &files, &m->decode);
+    rr_mapping_load(&reading, rr_yaml_parse(&reading, rr_arena_copy(&m->arena, rr_buf_view(&text))), "acme.results.*",
+                    contract == NULL ? NULL : m->contracts.items, &files, &m->decode);
     rr_problems_sort(&m->problems);
     rr_problems_fini(&none);
     rr_buf_fini(&text);
@@ -184,9 +184,8 @@ static void put_result(rr_buf *out, const rr_mapping_result *result)
 
 static void run(const rr_mapping *mapping, rr_slice message, rr_buf *out)
 {
-    static const rr_mapping_header headers[] = {{FIXED("X-Attempt"), FIXED("3")},
-                                                {FIXED("X-Attempt"), FIXED("4")},
-                                                {FIXED("X-Word"), FIXED("seven")}};
+    static const rr_mapping_header headers[] = {
+        {FIXED("X-Attempt"), FIXED("3")}, {FIXED("X-Attempt"), FIXED("4")}, {FIXED("X-Word"), FIXED("seven")}};
     rr_mapping_input input = {.message = message,
                               .subject = RR_SLICE("acme.results.north"),
                               .headers = headers,
@@ -222,24 +221,19 @@ static const row rows[] = {
     /* keys */
     {PB "record: {business_key: line.id}", "1{1\"line-7\"}", "{\"business_key\":\"line-7\"}"},
     {PB "record: {business_key: line.id}", "1{1\"a/b~\"}", "{\"business_key\":\"a/b~\"}"},
-    {PB "record: {business_key: [line.id, line.slot]}", "1{1\"a/b~\" 2:-5}",
-     "{\"business_key\":\"a~1b~0/-5\"}"},
+    {PB "record: {business_key: [line.id, line.slot]}", "1{1\"a/b~\" 2:-5}", "{\"business_key\":\"a~1b~0/-5\"}"},
     {PB "record: {business_key: [line.id, line.slot]}", "1{}", "{\"business_key\":\"/0\"}"},
     {PB "record: {business_key: [line.id, note]}", "1{1\"a\"}",
      "malformed business_key, from 'note': is absent, and a part of a key has to be there; `default` can say "
      "what "
      "stands for it"},
-    {PB "record: {business_key: [line.id, {path: note, default: none}]}", "1{1\"a\"}",
-     "{\"business_key\":\"a/none\"}"},
+    {PB "record: {business_key: [line.id, {path: note, default: none}]}", "1{1\"a\"}", "{\"business_key\":\"a/none\"}"},
     {PB "record: {business_key: [{subject: 3}, pane.timing, pane.is_last, {const: x}]}", "3{2:2 3:1}",
      "{\"business_key\":\"north/ON_TIME/true/x\"}"},
     {PB "record: {business_key: pane.timing}", "3{2:9}", "{\"business_key\":\"9\"}"},
-    {PB "record: {business_key: line.raw}", "1{3xff}",
-     "malformed business_key, from 'line.raw': is not UTF-8"},
-    {PB "record: {business_key: line.raw}", "1{3x6100}",
-     "malformed business_key, from 'line.raw': holds a NUL"},
-    {PB "record: {business_key: {header: X-Word}, contributor: {header: X-None}}", "",
-     "{\"business_key\":\"seven\"}"},
+    {PB "record: {business_key: line.raw}", "1{3xff}", "malformed business_key, from 'line.raw': is not UTF-8"},
+    {PB "record: {business_key: line.raw}", "1{3x6100}", "malformed business_key, from 'line.raw': holds a NUL"},
+    {PB "record: {business_key: {header: X-Word}, contributor: {header: X-None}}", "", "{\"business_key\":\"seven\"}"},
     /* presence */
     {PB "record: {version: pane.index}", "", "{}"},
     {PB "record: {version: {path: pane.index, add: 1}}", "3{}", "{\"result_version\":1}"},
@@ -260,8 +254,7 @@ static const row rows[] = {
     {PB "record: {measures: {n: agg.count}}", "", "{}"},
     {PB "record: {measures: {n: agg.wrapped}}", "4{}", "{}"},
     {PB "record: {measures: {n: agg.wrapped}}", "4{6{}}", "{\"measures\":{\"n\":0}}"},
-    {OLD "record: {business_key: id, version: ver, status: {path: state, values: {CLOSED: STREAM_CLOSED}}}",
-     "", "{}"},
+    {OLD "record: {business_key: id, version: ver, status: {path: state, values: {CLOSED: STREAM_CLOSED}}}", "", "{}"},
     {OLD "record: {status: {path: state, values: {CLOSED: STREAM_CLOSED, OPEN: PROVISIONAL}}}", "3:2 3:9",
      "{\"status\":\"STREAM_CLOSED\"}"},
     {OLD "record: {version: part.n}", "4<1:5>", "{\"result_version\":5}"},
@@ -269,17 +262,15 @@ static const row rows[] = {
     {PB "record: {version: pane.index, value: agg.count}", "3{1:5} 4{1:1} 3{1:6} 4{2z3}",
      "{\"result_version\":6,\"value\":1}"},
     {PB "record: {business_key: note, contributor: other.id}", "5\"n\" 6{1\"o\"}", "{\"contributor\":\"o\"}"},
-    {PB "record: {business_key: note, contributor: other.id}", "6{1\"o\"} 5\"n\"",
-     "{\"business_key\":\"n\"}"},
+    {PB "record: {business_key: note, contributor: other.id}", "6{1\"o\"} 5\"n\"", "{\"business_key\":\"n\"}"},
     {PB "record: {business_key: note, contributor: other.id}", "6{1\"o\"} 7:1", "{}"},
-    {PB "record: {business_key: note, sequence: other.slot, contributor: other.id}",
-     "6{1\"o\"} 5\"n\" 6{2:1}", "{\"sequence\":1}"},
-    {PB "record: {version: pane.index}", "30<1:1 31<>> 3\"\" 3:7 3{1\"x\" 1:5} 31\"y\"",
-     "{\"result_version\":5}"},
+    {PB "record: {business_key: note, sequence: other.slot, contributor: other.id}", "6{1\"o\"} 5\"n\" 6{2:1}",
+     "{\"sequence\":1}"},
+    {PB "record: {version: pane.index}", "30<1:1 31<>> 3\"\" 3:7 3{1\"x\" 1:5} 31\"y\"", "{\"result_version\":5}"},
     {PB "record: {version: pane.index}", "3{1:5} 536870911{}", "{\"result_version\":5}"},
     /* maps */
-    {PB "record: {measures: {a: agg.counts.a, b: 'agg.counts[\"b.c\"]'}}",
-     "4{8{1\"a\" 2:1} 8{1\"b.c\" 2:2} 8{1\"a\"}}", "{\"measures\":{\"a\":0,\"b\":2}}"},
+    {PB "record: {measures: {a: agg.counts.a, b: 'agg.counts[\"b.c\"]'}}", "4{8{1\"a\" 2:1} 8{1\"b.c\" 2:2} 8{1\"a\"}}",
+     "{\"measures\":{\"a\":0,\"b\":2}}"},
     {PB "record: {business_key: agg.lines.-3.id}", "4{9{1:-3 2{1\"old\" 2:1}} 9{1:-3 2{2:1} 2{2:2}}}", "{}"},
     {PB "record: {business_key: agg.lines.-3.id}", "4{9{2{1\"new\"} 1:-3}}", "{\"business_key\":\"new\"}"},
     {PB "record: {measures: {map: agg.counts}}", "4{8{1\"a\" 2:1} 8{1\"b\" 2:2}} 4{8{1\"a\" 2:3}}",
@@ -287,11 +278,9 @@ static const row rows[] = {
     {PB "record: {measures: {map: agg.means}}", "4{7{1\"a\" 2=0.5}}", "{\"measures\":{\"a\":0.5}}"},
     {PB "record: {measures: {map: agg.means}}", "", "{}"},
     /* measures */
-    {PB "record: {measures: {r: {path: agg.cents, scale: -2}}}", "4{2z-12345}",
-     "{\"measures\":{\"r\":\"-123.45\"}}"},
+    {PB "record: {measures: {r: {path: agg.cents, scale: -2}}}", "4{2z-12345}", "{\"measures\":{\"r\":\"-123.45\"}}"},
     {PB "record: {measures: {r: {path: agg.cents, scale: 3}}}", "4{2z12}", "{\"measures\":{\"r\":12000}}"},
-    {PB "record: {measures: {r: {path: agg.exact, scale: -2}}}", "4{4\"1.5e3\"}",
-     "{\"measures\":{\"r\":15}}"},
+    {PB "record: {measures: {r: {path: agg.exact, scale: -2}}}", "4{4\"1.5e3\"}", "{\"measures\":{\"r\":15}}"},
     {PB "record: {measures: {r: {path: agg.exact, scale: -2}}}", "4{4\"x\"}",
      "malformed measures.r, from 'agg.exact': is 'x'; it has to be a number of at most 100 digits before and "
      "after "
@@ -300,13 +289,11 @@ static const row rows[] = {
      "{\"measures\":{\"r\":\"0.10000000000000000000000001\"}}"},
     {PB "record: {value: agg.big}", "4{5:18446744073709551615}", "{\"value\":\"18446744073709551615\"}"},
     {PB "record: {value: agg.mean}", "4{3=-0.25}", "{\"value\":-0.25}"},
-    {PB "record: {value: {path: pane.timing, values: {LATE: 1, EARLY: 0.5}, else: 0}}", "3{2:2}",
-     "{\"value\":0}"},
+    {PB "record: {value: {path: pane.timing, values: {LATE: 1, EARLY: 0.5}, else: 0}}", "3{2:2}", "{\"value\":0}"},
     /* times */
     {PB "record: {window: {start: {path: win.open, unit: ms}, end: {path: win.max_ts, unit: ms, inclusive: "
         "1ms}}}",
-     "2{1:1704103200000 2:1704103259999}",
-     "{\"window\":{\"start\":\"" DAY "0:00Z\",\"end\":\"" DAY "1:00Z\"}}"},
+     "2{1:1704103200000 2:1704103259999}", "{\"window\":{\"start\":\"" DAY "0:00Z\",\"end\":\"" DAY "1:00Z\"}}"},
     {PB "record: {window: {start: {path: win.open, unit: ns}}}", "2{1:1704103200000001500}",
      "malformed window.start, from 'win.open': is 1704103200000001500; it has to be a whole number of "
      "microseconds"},
@@ -314,8 +301,7 @@ static const row rows[] = {
      "{\"emitted_at\":\"" DAY "0:00.000001Z\"}"},
     {PB "record: {emitted_at: {path: win.open, unit: ns}}", "2{1:-1}",
      "{\"emitted_at\":\"1969-12-31T23:59:59.999999Z\"}"},
-    {PB "record: {window: {start: win.from, end: win.until}}",
-     "2{3{1:1704103200} 4{1:1704103200 2:999999000}}",
+    {PB "record: {window: {start: win.from, end: win.until}}", "2{3{1:1704103200} 4{1:1704103200 2:999999000}}",
      "{\"window\":{\"start\":\"" DAY "0:00Z\",\"end\":\"" DAY "0:00.999999Z\"}}"},
     {PB "record: {window: {start: win.from}}", "2{3{2:1}}",
      "malformed window.start, from 'win.from': is 0 s and 1 ns; it has to be a whole number of microseconds"},
@@ -366,8 +352,7 @@ static const row rows[] = {
      "{\"status\":\"STREAM_CLOSED\"}"},
     {PB "record: {status: {path: pane.index, values: {-7: RECONCILED}, else: PROVISIONAL}}", "3{1:-7}",
      "{\"status\":\"RECONCILED\"}"},
-    {PB "record: {mode: {const: DELTA}, delta_id: line.id}", "1{1\"d\"}",
-     "{\"mode\":\"DELTA\",\"delta_id\":\"d\"}"},
+    {PB "record: {mode: {const: DELTA}, delta_id: line.id}", "1{1\"d\"}", "{\"mode\":\"DELTA\",\"delta_id\":\"d\"}"},
     /* versions, corrections */
     {PB "record: {version: {epoch: {header: X-Attempt}, number: pane.index}}", "3{1:2}",
      "{\"result_version\":{\"epoch\":3,\"number\":2}}"},
@@ -391,8 +376,7 @@ static const row rows[] = {
     {JSON "record: {op: {path: op, values: {\"-U\": RETRACT}}, version: {number: ver}, withdraws: older}",
      "{\"op\":\"-U\",\"ver\":4}", "{\"result_version\":4,\"op\":\"RETRACT\"}"},
     {JSON "record: {op: {path: op, values: {\"-U\": RETRACT}}, version: ver, retracts_version: old}",
-     "{\"op\":\"-U\",\"ver\":4,\"old\":3}",
-     "{\"result_version\":4,\"op\":\"RETRACT\",\"retracts_version\":3}"},
+     "{\"op\":\"-U\",\"ver\":4,\"old\":3}", "{\"result_version\":4,\"op\":\"RETRACT\",\"retracts_version\":3}"},
     {JSON "record: {op: {const: RETRACT}, origin: {const: CORRECTION}, version: ver}", "{\"ver\":4}",
      "{\"result_version\":4,\"op\":\"RETRACT\",\"origin\":\"CORRECTION\"}"},
     {JSON "record: {business_key: id, op: {path: op, values: {\"-U\": SKIP}, else: ASSERT}}",
@@ -416,8 +400,7 @@ static const row rows[] = {
      "{\"business_key\":\"k\",\"result_version\":9,\"value\":2}"},
     {CHANGE ENVELOPE, "1\"d\" 2{1\"k\" 2:1} 4:9",
      "{\"business_key\":\"k\",\"result_version\":9,\"value\":1,\"op\":\"RETRACT\"}"},
-    {CHANGE ENVELOPE, "1\"t\" 4:9",
-     "MALFORMED no part of `each` applies to this message; `skip` can name such"},
+    {CHANGE ENVELOPE, "1\"t\" 4:9", "MALFORMED no part of `each` applies to this message; `skip` can name such"},
     {CHANGE ENVELOPE, "1\"d\" 4:9", "malformed `each` takes 'before' of this message, and it is not there"},
     {CHANGE "skip: {op: t}, " ENVELOPE, "1\"t\" 4:9", "SKIPPED"},
     {CHANGE "each: [{at: after}, {at: before, op: RETRACT}], record: {business_key: id, version: ver}",
@@ -430,15 +413,14 @@ static const row rows[] = {
     {JSON ENVELOPE, "{\"op\":\"d\",\"before\":{\"id\":\"k\",\"value\":1},\"after\":null,\"lsn\":9}",
      "{\"business_key\":\"k\",\"result_version\":9,\"value\":1,\"op\":\"RETRACT\"}"},
     /* skip */
-    {BATCH "skip: {kind: [HEARTBEAT, SCHEMA], empty: true}, each: results, record: {business_key: line.id}",
-     "1:2 3{}", "SKIPPED"},
-    {BATCH "skip: {kind: [HEARTBEAT, SCHEMA], empty: true}, each: results, record: {business_key: line.id}",
-     "1:0 3{}", "{}"},
-    {BATCH "skip: {kind: [HEARTBEAT, SCHEMA], empty: true}, each: results, record: {business_key: line.id}",
-     "", "SKIPPED"},
+    {BATCH "skip: {kind: [HEARTBEAT, SCHEMA], empty: true}, each: results, record: {business_key: line.id}", "1:2 3{}",
+     "SKIPPED"},
+    {BATCH "skip: {kind: [HEARTBEAT, SCHEMA], empty: true}, each: results, record: {business_key: line.id}", "1:0 3{}",
+     "{}"},
+    {BATCH "skip: {kind: [HEARTBEAT, SCHEMA], empty: true}, each: results, record: {business_key: line.id}", "",
+     "SKIPPED"},
     {PB "record: {business_key: line.id}", "", "{}"},
-    {JSON "record: {business_key: id}", "",
-     "MALFORMED the message is empty; `skip: {empty: true}` passes over such"},
+    {JSON "record: {business_key: id}", "", "MALFORMED the message is empty; `skip: {empty: true}` passes over such"},
     {JSON "skip: {empty: true}, record: {business_key: id}", "", "SKIPPED"},
     {JSON "skip: {empty: true}, record: {business_key: id}", "null", "SKIPPED"},
     {JSON "skip: {empty: true}, record: {business_key: id}", "{}", "{}"},
@@ -446,15 +428,12 @@ static const row rows[] = {
     {PB "record: {version: pane.index}", "3x08", "MALFORMED a varint"},
     {PB "record: {version: pane.index}", "3{1:5} 9x", "{\"result_version\":5}"},
     /* JSON */
-    {JSON "record: {value: n}", "{\"n\":12345678901234567890123.4500}",
-     "{\"value\":\"12345678901234567890123.4500\"}"},
-    {JSON "record: {version: n}", "{\"n\":18446744073709551615}",
-     "{\"result_version\":\"18446744073709551615\"}"},
+    {JSON "record: {value: n}", "{\"n\":12345678901234567890123.4500}", "{\"value\":\"12345678901234567890123.4500\"}"},
+    {JSON "record: {version: n}", "{\"n\":18446744073709551615}", "{\"result_version\":\"18446744073709551615\"}"},
     {JSON "record: {version: n}", "{\"n\":1.0}",
      "malformed version.number, from 'n': is 1.0; it has to be an integer from 0 to 18446744073709551615"},
     {JSON "record: {version: n}", "{\"n\":null}", "{}"},
-    {JSON "record: {version: n, business_key: n}", "{\"n\":\"12\"}",
-     "{\"business_key\":\"12\",\"result_version\":12}"},
+    {JSON "record: {version: n, business_key: n}", "{\"n\":\"12\"}", "{\"business_key\":\"12\",\"result_version\":12}"},
     {JSON "record: {business_key: n}", "{\"n\":1.5}",
      "malformed business_key, from 'n': is 1.5; it has to be a text, or an integer without point and "
      "exponent"},
@@ -467,18 +446,15 @@ static const row rows[] = {
     {JSON "record: {business_key: id}", "{\"id\":\"a\\\"\\u00e9\"}", "{\"business_key\":\"a\\\"\xc3\xa9\"}"},
     {JSON "record: {business_key: id}", "{\"id\":\"\\ud800\"}",
      "MALFORMED the message (byte 8) holds half of a surrogate pair, which is no character"},
-    {JSON "record: {business_key: id}",
-     "{\"id\":", "MALFORMED not JSON (byte 6): parse error: premature EOF"},
-    {JSON "record: {business_key: id}", "[]",
-     "MALFORMED the message is a JSON list; a mapping begins at an object"},
+    {JSON "record: {business_key: id}", "{\"id\":", "MALFORMED not JSON (byte 6): parse error: premature EOF"},
+    {JSON "record: {business_key: id}", "[]", "MALFORMED the message is a JSON list; a mapping begins at an object"},
     {JSON "record: {business_key: id}", "7", "MALFORMED the message is JSON, but not an object"},
     {JSON "each: rows, record: {version: v}", "{\"rows\":[{\"v\":1},{\"v\":2,\"x\":[{}]}]}",
      "{\"result_version\":1}\n{\"result_version\":2}"},
     {JSON "each: rows, record: {version: v}", "{\"rows\":[]}", "SKIPPED"},
     {JSON "each: rows, record: {version: v}", "{\"rows\":[{},1]}",
      "MALFORMED a list that `each` names holds something that is no object"},
-    {JSON "each: rows, record: {version: v}", "{\"rows\":{}}",
-     "MALFORMED name 'rows' has to be a list of objects"},
+    {JSON "each: rows, record: {version: v}", "{\"rows\":{}}", "MALFORMED name 'rows' has to be a list of objects"},
     {JSON "record: {measures: {map: m}}", "{\"m\":{\"a\":1,\"b\":\"2.50\",\"c\":null,\"d\":[1]}}",
      "{\"measures\":{\"a\":1,\"b\":\"2.50\",\"d\":[]}}"},
     {JSON "record: {measures: {map: m}, version: m.a}", "{\"m\":{\"a\":1}}",
@@ -529,8 +505,7 @@ static void messages_become_records(void **state)
         /* What the wire reader says is its own matter. */
         if (strcmp(rows[k].gives, "MALFORMED a varint") == 0 ? strncmp(got.data, "MALFORMED ", 10) != 0
                                                              : strcmp(got.data, rows[k].gives) != 0) {
-            print_error("%s\n%s\ngives %s\nnot   %s\n", rows[k].decode, rows[k].message, got.data,
-                        rows[k].gives);
+            print_error("%s\n%s\ngives %s\nnot   %s\n", rows[k].decode, rows[k].message, got.data, rows[k].gives);
             bad++;
         }
         rr_buf_fini(&message);
@@ -557,16 +532,14 @@ static void a_message_has_bounds(void **state)
     rr_buf_clear(&got);
     put_chunk(&message, 3, RR_SLICE(""));
     run(m.decode.mapping, rr_buf_view(&message), &got);
-    assert_true(
-        rr_slice_equal(rr_buf_view(&got), RR_SLICE("TOO_LARGE the message has more than 256 records")));
+    assert_true(rr_slice_equal(rr_buf_view(&got), RR_SLICE("TOO_LARGE the message has more than 256 records")));
     rr_buf_clear(&got);
     rr_buf_clear(&message);
     for (size_t k = 0; k <= RR_MAPPING_MESSAGE_MAX; k++) {
         rr_buf_char(&message, ' ');
     }
     run(m.decode.mapping, rr_buf_view(&message), &got);
-    assert_true(
-        rr_slice_equal(rr_buf_view(&got), RR_SLICE("TOO_LARGE the message has more than 1048576 bytes")));
+    assert_true(rr_slice_equal(rr_buf_view(&got), RR_SLICE("TOO_LARGE the message has more than 1048576 bytes")));
     rr_buf_fini(&message);
     rr_buf_fini(&got);
     unload(&m);
@@ -602,8 +575,7 @@ static void a_record_may_be_larger_than_its_message(void **state)
         rr_buf_char(&message, 'x');
     }
     run(m.decode.mapping, rr_buf_view(&message), &got);
-    assert_true(rr_slice_equal(rr_buf_view(&got),
-                               RR_SLICE("too large the record's texts have more than 65536 bytes")));
+    assert_true(rr_slice_equal(rr_buf_view(&got), RR_SLICE("too large the record's texts have more than 65536 bytes")));
     rr_buf_fini(&message);
     rr_buf_fini(&got);
     unload(&m);
@@ -654,23 +626,17 @@ static const struct {
     const char *decode, *contract, *says;
 } mistakes[] = {
     {PB "record: {" FULL "value: agg.count}", CONTRACT("mode: cumulative"), NULL},
-    {PB "record: {buisness_key: line.id}", NULL,
-     "unknown key 'buisness_key' in record; did you mean 'business_key'?"},
-    {PB "record: {business_key: lin.id}", NULL,
-     "message acme.v1.Result has no field 'lin'; did you mean 'line'?"},
-    {PB "record: {business_key: line.it}", NULL,
-     "message acme.v1.Line has no field 'it'; did you mean 'id'?"},
-    {PB "record: {business_key: line.id.x}", NULL,
-     "'id' in 'line.id.x' is one string: no step leads further"},
-    {PB "record: {business_key: line}", NULL,
-     "'line' is a message, acme.v1.Line: a further step has to name"},
+    {PB "record: {buisness_key: line.id}", NULL, "unknown key 'buisness_key' in record; did you mean 'business_key'?"},
+    {PB "record: {business_key: lin.id}", NULL, "message acme.v1.Result has no field 'lin'; did you mean 'line'?"},
+    {PB "record: {business_key: line.it}", NULL, "message acme.v1.Line has no field 'it'; did you mean 'id'?"},
+    {PB "record: {business_key: line.id.x}", NULL, "'id' in 'line.id.x' is one string: no step leads further"},
+    {PB "record: {business_key: line}", NULL, "'line' is a message, acme.v1.Line: a further step has to name"},
     {PB "record: {business_key: agg.all}", NULL, "'all' in 'agg.all' is repeated; a record takes one value"},
     {BATCH "record: {business_key: results.line.id}", NULL, "is repeated; `each` makes a record of each"},
     {PB "record: {value: agg.counts}", NULL, "'agg.counts' is a map: a further step has to name a key"},
     {PB "record: {business_key: agg.lines.x.id}", NULL,
      "'x' in 'agg.lines.x.id' is no key of a map whose keys are int32"},
-    {PB "record: {measures: {map: agg.lines}}", NULL,
-     "is map<int32, message>: a map of measures has texts for keys"},
+    {PB "record: {measures: {map: agg.lines}}", NULL, "is map<int32, message>: a map of measures has texts for keys"},
     {PB "record: {measures: {map: agg.count}}", NULL, "'agg.count' is one int64, not a map"},
     {PB "each: line, record: {business_key: id}", NULL,
      "'line' is one message, not repeated: for that, `each` is a list"},
@@ -700,31 +666,24 @@ static const struct {
     {JSON "record: {business_key: {subject: 4}}", NULL, "subjects of 'acme.results.*' have no token 4"},
     {JSON "record: {business_key: {path: a, unit: ms}}", NULL, "'unit' has no meaning for business_key"},
     {JSON "record: {version: {path: a, scale: 2}}", NULL, "'scale' has a meaning for exact measures alone"},
-    {JSON "record: {value: {path: a, add: 1}}", NULL,
-     "'add' has a meaning for epochs, numbers and sequences alone"},
+    {JSON "record: {value: {path: a, add: 1}}", NULL, "'add' has a meaning for epochs, numbers and sequences alone"},
     {JSON "record: {window: {start: {path: a, inclusive: 1ms}}}", NULL,
      "'inclusive' has a meaning for window.end alone"},
-    {JSON "record: {window: {start: a, end: b, length: 1m}}", NULL,
-     "a window has two of start, end and length"},
+    {JSON "record: {window: {start: a, end: b, length: 1m}}", NULL, "a window has two of start, end and length"},
     {JSON "record: {value: {path: a, else: 1}}", NULL, "'else' needs 'values'"},
     {JSON "record: {value: {const: x}}", NULL, "'x' is no value of measures: it has to be a number"},
-    {JSON "record: {cause: {path: a, values: {x: ERLY}}}", NULL,
-     "'ERLY' is no value of cause: it has to be EARLY"},
+    {JSON "record: {cause: {path: a, values: {x: ERLY}}}", NULL, "'ERLY' is no value of cause: it has to be EARLY"},
     {JSON "record: {cause: {path: a, values: {x: ERLY}}}", NULL, "; did you mean 'EARLY'?"},
     {JSON "record: {status: {path: a, values: {x: SKIP}}}", NULL, "'SKIP' is no value of status"},
-    {JSON "record: {version: a.b, value: a}", NULL,
-     "is read as one value here, and as an object or a list elsewhere"},
+    {JSON "record: {version: a.b, value: a}", NULL, "is read as one value here, and as an object or a list elsewhere"},
     {PB "record: {cause: {path: pane.timing, values: {ERLY: EARLY}}}", NULL,
      "enum acme.v1.Timing has no value 'ERLY'; did you mean 'EARLY'?"},
-    {PB "record: {cause: {path: pane.timing, values: {EARLY: EARLY, \"1\": LATE}}}", NULL,
-     "stands there twice"},
+    {PB "record: {cause: {path: pane.timing, values: {EARLY: EARLY, \"1\": LATE}}}", NULL, "stands there twice"},
     {PB "record: {cause: {path: pane.is_last, values: {yes: EARLY}}}", NULL,
      "'yes' is no value of 'pane.is_last', which is a bool"},
     {PB "record: {cause: {path: agg.mean, values: {\"1\": EARLY}}}", NULL, "its values cannot be listed"},
-    {PB "record: {cause: pane.index}", NULL,
-     "'pane.index' is an integer, and cause takes it not: it needs `values`"},
-    {PB "record: {status: pane.timing}", NULL,
-     "none of its names is a word of the target: it needs `values`"},
+    {PB "record: {cause: pane.index}", NULL, "'pane.index' is an integer, and cause takes it not: it needs `values`"},
+    {PB "record: {status: pane.timing}", NULL, "none of its names is a word of the target: it needs `values`"},
     {PB "record: {version: agg.mean}", NULL, "'agg.mean' is a double, and version.number takes it not"},
     {PB "record: {business_key: agg.mean}", NULL, "this has no one exact text"},
     {PB "record: {value: {path: agg.mean, scale: 2}}", NULL, "not for measures from a double"},
@@ -739,20 +698,16 @@ static const struct {
      "contract 'orders' has a measure 'value', and nothing here gives it"},
     {PB "record: {" FULL "measures: {valeu: agg.count}}", CONTRACT("mode: cumulative"),
      "contract 'orders' has no measure 'valeu'; did you mean 'value'?"},
-    {PB "record: {" FULL "value: agg.mean}", CONTRACT("mode: cumulative"),
-     "a double is never exact enough for it"},
-    {PB "record: {" FULL "value: agg.mean}", CONTRACT("mode: cumulative, measures: {value: {type: double}}"),
-     NULL},
+    {PB "record: {" FULL "value: agg.mean}", CONTRACT("mode: cumulative"), "a double is never exact enough for it"},
+    {PB "record: {" FULL "value: agg.mean}", CONTRACT("mode: cumulative, measures: {value: {type: double}}"), NULL},
     {PB "record: {" FULL "value: {path: agg.cents, scale: -2}}", CONTRACT("mode: cumulative"),
      "'scale' would give it a fraction: use decimal"},
     {PB "record: {" FULL "value: {path: agg.cents, scale: -2}}",
      CONTRACT("mode: cumulative, measures: {value: {type: decimal}}"), NULL},
     {PB "record: {" FULL "measures: {map: agg.means}}", CONTRACT("mode: cumulative"),
      "the map's doubles are never exact enough"},
-    {PB "record: {value: agg.count}", CONTRACT("mode: cumulative"),
-     "needs 'business_key', and nothing here gives it"},
-    {PB "record: {value: agg.count}", CONTRACT("mode: cumulative"),
-     "needs 'window': two of start, end and length"},
+    {PB "record: {value: agg.count}", CONTRACT("mode: cumulative"), "needs 'business_key', and nothing here gives it"},
+    {PB "record: {value: agg.count}", CONTRACT("mode: cumulative"), "needs 'window': two of start, end and length"},
     {PB "record: {value: agg.count}", CONTRACT("mode: cumulative"), "needs 'version': its number"},
     {PB "record: {value: agg.count}", CONTRACT("mode: cumulative"), "needs 'metric_version', and"},
     {PB "record: {" FULL "value: agg.count}", CONTRACT("mode: cumulative, window: {kind: global}"),
@@ -779,8 +734,7 @@ static void each_mistake_is_named(void **state)
         load(&m, mistakes[k].decode, mistakes[k].contract);
         rr_problems_print(&m.problems, &said);
         rr_buf_char(&said, '\0');
-        if ((m.decode.mapping != NULL) != (says == NULL) ||
-            (says != NULL && strstr(said.data, says) == NULL)) {
+        if ((m.decode.mapping != NULL) != (says == NULL) || (says != NULL && strstr(said.data, says) == NULL)) {
             print_error("%s\nsays: %s\nnot: %s\n", mistakes[k].decode, said.data, says);
             bad++;
         }
@@ -848,12 +802,11 @@ static void a_fingerprint_is_what_a_mapping_does(void **state)
         {PB "record: {version: pane.index}", PB "skip: {empty: true}, record: {version: pane.index}", false},
         {PB "skip: {pane.timing: EARLY}, record: {}", PB "skip: {pane.timing: LATE}, record: {}", false},
         {PB "record: {value: agg.cents}", PB "record: {value: {path: agg.cents, scale: -2}}", false},
-        {PB "record: {emitted_at: {path: win.open, unit: ms}}",
-         PB "record: {emitted_at: {path: win.open, unit: us}}", false},
+        {PB "record: {emitted_at: {path: win.open, unit: ms}}", PB "record: {emitted_at: {path: win.open, unit: us}}",
+         false},
         {CHANGE "each: [{at: after}], record: {business_key: id}",
          CHANGE "each: [{at: before}], record: {business_key: id}", false},
-        {CHANGE "each: [{at: after}], record: {}", CHANGE "each: [{at: after, op: RETRACT}], record: {}",
-         false},
+        {CHANGE "each: [{at: after}], record: {}", CHANGE "each: [{at: after, op: RETRACT}], record: {}", false},
         {JSON "record: {business_key: a.b}", JSON "record: {business_key: '[\"a.b\"]'}", false},
     };
 
@@ -871,10 +824,10 @@ static void a_fingerprint_is_what_a_mapping_does(void **state)
 
 static void a_fingerprint_reads(void **state)
 {
-    char *text = printed(
-        BATCH "skip: {kind: [SCHEMA, HEARTBEAT], empty: true}, each: results, record: {business_key: "
-              "[/plant.id, line.id], version: {epoch: {header: X-Attempt}, number: {path: pane.index, "
-              "add: 1}}, emitted_at: /sent_at, cause: pane.timing, value: {path: agg.cents, scale: -2}}");
+    char *text =
+        printed(BATCH "skip: {kind: [SCHEMA, HEARTBEAT], empty: true}, each: results, record: {business_key: "
+                      "[/plant.id, line.id], version: {epoch: {header: X-Attempt}, number: {path: pane.index, "
+                      "add: 1}}, emitted_at: /sent_at, cause: pane.timing, value: {path: agg.cents, scale: -2}}");
 
     (void)state;
     assert_string_equal(text, "protobuf acme.v1.PaneBatch\n"

@@ -10,12 +10,10 @@
 
 static void put_table(rr_buf *buf)
 {
-    rr_buf_text(buf,
-                "<!-- table: findings -->\n| finding | | why it matters | what to do |\n|---|---|---|---|\n");
+    rr_buf_text(buf, "<!-- table: findings -->\n| finding | | why it matters | what to do |\n|---|---|---|---|\n");
     for (const rr_preflight_row *row = rr_preflight_rows(); row->name != NULL; row++) {
-        rr_buf_format(buf, "| `%s` | %s%s%s | %s | %s |\n", row->name,
-                      rr_preflight_severity_word(row->severity), row->loss ? " (loss)" : "",
-                      row->passes ? " (run waits)" : "", row->means, row->remedy);
+        rr_buf_format(buf, "| `%s` | %s%s%s | %s | %s |\n", row->name, rr_preflight_severity_word(row->severity),
+                      row->is_loss ? " (loss)" : "", row->is_transient ? " (run waits)" : "", row->means, row->remedy);
     }
     rr_buf_text(buf, "<!-- end of table -->\n");
 }
@@ -48,8 +46,8 @@ int main(int argc, char **argv)
     } else if (good && read_all(argv[1], &text)) {
         good = memmem(text.data, text.len, table.data, table.len) != NULL;
         if (!good) {
-            printf("%s: the table is missing, or differs from the source; it must be:\n%.*s", argv[1],
-                   (int)table.len, table.data);
+            printf("%s: the table is missing, or differs from the source; it must be:\n%.*s", argv[1], (int)table.len,
+                   table.data);
         }
     } else {
         good = false;

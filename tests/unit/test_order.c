@@ -11,8 +11,8 @@
 #include <stdlib.h>
 
 #include "contract_yaml.h"
-#include "deadletter.h"
-#include "live.h"
+#include "dead_letter.h"
+#include "service.h"
 #include "record_json.h"
 #include "record_proto.h"
 #include "source_script.h"
@@ -28,7 +28,7 @@ static const char contracts_text[] = "contracts:\n"
                                      "- {name: kept, mode: cumulative, retention: 7d, grace: 1d}\n";
 
 static rr_contract_list contracts;
-static rr_live_contract texts[2];
+static rr_bound_contract texts[2];
 static rr_buf printed[2], payloads[RECORDS], old_payload, young_payload;
 static rr_script_record script[RECORDS];
 
@@ -76,7 +76,7 @@ static int begin(void **state)
     rr_problems_fini(&problems);
     for (size_t k = 0; k < contracts.count; k++) {
         rr_contract_print(&contracts.items[k], &printed[k]);
-        texts[k] = (rr_live_contract){&contracts.items[k], rr_buf_view(&printed[k])};
+        texts[k] = (rr_bound_contract){&contracts.items[k], rr_buf_view(&printed[k])};
     }
     make_script();
     return 0;
@@ -100,7 +100,7 @@ static int end(void **state)
 
 static const char *incarnation;
 static int64_t clock_us;
-static rr_live_totals totals;
+static rr_service_totals totals;
 static char told[TEXT_MAX]; /* kinds of alerts that reached the channel, each behind a space */
 static char told_id[256];   /* of the first of them that is about a record */
 
@@ -139,7 +139,7 @@ static int64_t now_us(void)
     return STORED_US + (clock_us += 100000);
 }
 
-static void talk(rr_talk level, const char *said)
+static void log_line(rr_log_level level, const char *said)
 {
     (void)level;
     (void)said;
@@ -164,20 +164,36 @@ static rr_status run(const rr_store_ops *ops, rr_store *store, rr_source *source
 {
     static const rr_channel_ops channel_ops = {.send = tell};
     static atomic_int stop;
-    rr_live_source over = {.ops = &rr_source_script_ops, .source = source, .name = RR_SLICE("s"), .stream = RR_SLICE("S"),
-                           .consumer = RR_SLICE("c"), .batch = batch, .dead_letters = "dead", .route = route};
-    rr_live_channel channel = {.ops = &channel_ops};
+    rr_bound_source over = {.ops = &rr_source_script_ops,
+                            .source = source,
+                            .name = RR_SLICE("s"),
+                            .stream = RR_SLICE("S"),
+                            .consumer = RR_SLICE("c"),
+                            .batch = batch,
+                            .dead_letters = "dead",
+                            .route = route};
+    rr_bound_channel channel = {.ops = &channel_ops};
     rr_store_ops own = *ops;
-    rr_live_options options = {.store_ops = &own, .store = store, .prefix = RR_SLICE("rr"), .sources = &over,
-                               .source_count = 1, .contracts = texts, .contract_count = contracts.count, .channels = &channel,
-                               .channel_count = 1, .until_idle = true, .stop = &stop, .now_us = now_us, .talk = talk};
+    rr_service_options options = {.env.store_ops = &own,
+                                  .env.store = store,
+                                  .env.prefix = RR_SLICE("rr"),
+                                  .env.sources = &over,
+                                  .env.source_count = 1,
+                                  .env.contracts = texts,
+                                  .env.contract_count = contracts.count,
+                                  .channels = &channel,
+                                  .channel_count = 1,
+                                  .until_idle = true,
+                                  .env.stop = &stop,
+                                  .env.now_us = now_us,
+                                  .env.log = log_line};
 
     inner_ops = ops;
     own.identity = identity;
     own.note_set = note_set;
     told[0] = told_id[0] = '\0';
-    totals = (rr_live_totals){0};
-    return rr_live_run(&options, &totals, error);
+    totals = (rr_service_totals){0};
+    return rr_service_run(&options, &totals, error);
 }
 
 static rr_store *open_memory(void)
@@ -227,7 +243,8 @@ static void stored_by_now(void *context, const rr_delivery *delivery)
     read_cell(w->ops, w->store, value);
     at = strstr(value, "\"version\":");
     if (at == NULL || strtoul(at + 10, NULL, 10) + 1 < delivery->stream_sequence) {
-        fail_msg("sequence %llu is acknowledged, and the cell is %s", (unsigned long long)delivery->stream_sequence, value);
+        fail_msg("sequence %llu is acknowledged, and the cell is %s", (unsigned long long)delivery->stream_sequence,
+                 value);
     }
 }
 
@@ -340,8 +357,7 @@ static rr_status moved_note_set(rr_store *store, rr_slice key, rr_slice expected
 
 static void both_stored_by_now(void *context, const rr_delivery *delivery)
 {
-    static const rr_slice keys[] = {{"rr:{latest:k}:v1", 16},
-                                    {"rr:{kept:k}:v1:1767261600000000-1767261660000000", 48}};
+    static const rr_slice keys[] = {{"rr:{latest:k}:v1", 16}, {"rr:{kept:k}:v1:1767261600000000-1767261660000000", 48}};
     rr_arena arena;
 
     (void)context;
@@ -455,7 +471,9 @@ static rr_status counted_swap(rr_store *store, rr_swap *swaps, size_t count, rr_
  * was asked whether replicas have it all. */
 static size_t run_counted(const rr_fault *plan, size_t faults)
 {
-    const rr_script_record records[] = {script[0], script[1], script[2],
+    const rr_script_record records[] = {script[0],
+                                        script[1],
+                                        script[2],
                                         {RR_SLICE("kept"), rr_buf_view(&young_payload), STORED_US},
                                         {RR_SLICE("nowhere"), rr_buf_view(&payloads[0]), STORED_US}};
     rr_store_ops ops = rr_store_faulty_ops;
@@ -604,8 +622,8 @@ static void each_stale_record_is_told(void **state)
     rr_store_memory_ops.close(store);
 }
 
-/* The same, taken in the other order: it is our own disorder. */
-static void our_own_disorder_is_not_told(void **state)
+/* The same, taken in the other order: the reconciler reordered it, and the producer did not. */
+static void our_own_reordering_raises_no_alert(void **state)
 {
     static const bool apart[] = {false, true};
 
@@ -644,8 +662,9 @@ static rr_batch_counts decide(rr_slice stream, size_t count, size_t *alerts)
     for (size_t k = 0; k < count; k++) {
         rr_text why = {.len = 0};
 
-        assert_int_equal(rr_record_from_proto(rr_buf_view(&payloads[k == 0 ? 1 : 2]), false, &arena, &records[k], NULL, NULL),
-                         RR_DECODED_RECORD);
+        assert_int_equal(
+            rr_record_from_proto(rr_buf_view(&payloads[k == 0 ? 1 : 2]), false, &arena, &records[k], NULL, NULL),
+            RR_DECODED_RECORD);
         assert_true(rr_arena_reserve(&arena, rr_admit_need(&contracts.items[0], &records[k])));
         assert_int_equal(rr_admit(&contracts.items[0], &records[k], &arena, &why), RR_REASON_NONE);
         records[k].stream = k == 0 ? RR_SLICE("A") : stream;
@@ -665,15 +684,15 @@ static rr_batch_counts decide(rr_slice stream, size_t count, size_t *alerts)
     return counts;
 }
 
-/* That a sequence is below another says nothing where they are of two streams. */
-static void disorder_is_of_one_stream(void **state)
+/* Sequences of two streams cannot be compared. */
+static void reordering_is_of_one_stream(void **state)
 {
     size_t alerts;
 
     (void)state;
-    assert_int_equal(decide(RR_SLICE("A"), 2, &alerts).disorder, 1);
+    assert_int_equal(decide(RR_SLICE("A"), 2, &alerts).reordered, 1);
     assert_int_equal(alerts, 0);
-    assert_int_equal(decide(RR_SLICE("B"), 2, &alerts).disorder, 0);
+    assert_int_equal(decide(RR_SLICE("B"), 2, &alerts).reordered, 0);
     assert_int_equal(alerts, 1);
 }
 
@@ -753,8 +772,8 @@ static void assert_subject(int64_t stored_at_us, rr_slice payload, uint64_t time
 {
     rr_record record = {.stream = RR_SLICE("S.1")};
     rr_item item = {.contract = &contracts.items[0], .record = &record};
-    rr_delivery delivery = {.payload = payload, .stream_sequence = 7, .times_delivered = times_delivered,
-                            .stored_at_us = stored_at_us};
+    rr_delivery delivery = {
+        .payload = payload, .stream_sequence = 7, .times_delivered = times_delivered, .stored_at_us = stored_at_us};
     rr_publication letter;
     rr_arena arena;
     rr_buf text = {0};
@@ -950,8 +969,8 @@ int main(void)
         cmocka_unit_test(what_is_held_already_is_confirmed_too),
         cmocka_unit_test(what_is_looked_up_behind_a_swap_is_confirmed_too),
         cmocka_unit_test(each_stale_record_is_told),
-        cmocka_unit_test(our_own_disorder_is_not_told),
-        cmocka_unit_test(disorder_is_of_one_stream),
+        cmocka_unit_test(our_own_reordering_raises_no_alert),
+        cmocka_unit_test(reordering_is_of_one_stream),
         cmocka_unit_test(decisions_of_one_batch_are_bounded_and_counted),
         cmocka_unit_test(the_id_of_an_alert_is_its_records_alone),
         cmocka_unit_test(a_refused_record_has_its_dead_letter_first),

@@ -21,11 +21,11 @@ static struct {
     rr_load *loads;
     size_t load_ready;
     rr_arena *arena;
-    bool begun;       /* by load_ahead, and not over */
-    int left;         /* pieces until one fails; below 0: none does */
-    bool after;       /* the piece that fails is done before it does */
-    bool unanswered;  /* ... and nobody hears of it */
-    size_t swaps;     /* handed over */
+    bool begun;      /* by load_ahead, and not over */
+    int left;        /* pieces until one fails; below 0: none does */
+    bool after;      /* the piece that fails is done before it does */
+    bool unanswered; /* ... and nobody hears of it */
+    size_t swaps;    /* handed over */
     size_t confirms;
     const struct bench *meddled; /* whose first unit another writes before the first swap */
 } pieces;
@@ -103,8 +103,11 @@ typedef struct bench {
 
 static void begin(bench *b, size_t send_from)
 {
-    rr_batch_options options = {.prefix = RR_SLICE("rr"), .log_decisions = true, .send_from = send_from,
-                                .cache_slots = 64, .guess_from = COUNT / 2};
+    rr_batch_options options = {.prefix = RR_SLICE("rr"),
+                                .log_decisions = true,
+                                .send_from = send_from,
+                                .cache_slots = 64,
+                                .predict_from = COUNT / 2};
 
     memset(&pieces, 0, sizeof pieces);
     joins_open(&b->joins, "  mode: cumulative\n  window: {kind: global}\n");
@@ -208,7 +211,7 @@ static void a_swap_that_is_answered_before_a_failure_is_not_confirmed(void **sta
     end(&b);
 }
 
-/* The same cells once more, when they are in the cache and new ones would be guessed. */
+/* The same cells once more, when they are in the cache and new ones would be predicted to be absent. */
 static void begin_next(bench *b)
 {
     assert_int_equal(rr_batch_step(b->batch, 0, NULL), RR_OK);
@@ -218,7 +221,7 @@ static void begin_next(bench *b)
     assert_int_equal(rr_batch_begin(b->batch, b->items, COUNT, NULL), RR_OK);
 }
 
-static void what_was_won_before_a_failure_is_not_guessed_to_be_absent(void **state)
+static void what_was_won_before_a_failure_is_not_predicted_to_be_absent(void **state)
 {
     bench b;
 
@@ -261,7 +264,7 @@ static void an_outage_takes_no_more_memory_the_longer_it_is(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_was_won_before_a_failure_is_not_guessed_to_be_absent),
+        cmocka_unit_test(what_was_won_before_a_failure_is_not_predicted_to_be_absent),
         cmocka_unit_test(an_outage_takes_no_more_memory_the_longer_it_is),
         cmocka_unit_test(a_swap_that_was_never_handed_over_is_not_won),
         cmocka_unit_test(a_swap_that_is_answered_before_a_failure_is_not_confirmed),

@@ -44,16 +44,10 @@ static void numbers(void **state)
         {{"\xf8\xff\xff\xff\x0f\x05", 6}, RR_PROTO_NUMBER_MAX, RR_PROTO_VARINT, 5},
         {{"\x08\x81\x82\x83\x84\x85\x86\x07", 8}, 1, RR_PROTO_VARINT, SEVEN},
         {{"\x08\x81\x82\x83\x84\x85\x86\x87\x08", 9}, 1, RR_PROTO_VARINT, SEVEN | 8ull << 49},
-        {{"\x08\x81\x82\x83\x84\x85\x86\x87\x88\x09", 10},
-         1,
-         RR_PROTO_VARINT,
-         SEVEN | 8ull << 49 | 9ull << 56},
+        {{"\x08\x81\x82\x83\x84\x85\x86\x87\x88\x09", 10}, 1, RR_PROTO_VARINT, SEVEN | 8ull << 49 | 9ull << 56},
         {{"\x08" NINE "\x01", 11}, 1, RR_PROTO_VARINT, UINT64_MAX},
-        {{"\x08\x85\x80\x80\x80\x80\x80\x80\x80\x80\x00", 11},
-         1,
-         RR_PROTO_VARINT,
-         5},                                                      /* longer than it need be */
-        {{"\x88\x80\x80\x80\x00\x05", 6}, 1, RR_PROTO_VARINT, 5}, /* so is this tag */
+        {{"\x08\x85\x80\x80\x80\x80\x80\x80\x80\x80\x00", 11}, 1, RR_PROTO_VARINT, 5}, /* longer than it need be */
+        {{"\x88\x80\x80\x80\x00\x05", 6}, 1, RR_PROTO_VARINT, 5},                      /* so is this tag */
         {{"\x09\x01\x02\x03\x04\x05\x06\x07\x08", 9}, 1, RR_PROTO_FIXED64, UINT64_C(0x0807060504030201)},
         {{"\x0d\x01\x02\x03\x84", 5}, 1, RR_PROTO_FIXED32, 0x84030201},
     };
@@ -85,8 +79,7 @@ static void bytes(void **state)
 
     (void)state;
     assert_true(rr_proto_next(&in, &field));
-    assert_true(field.number == 2 && field.wire == RR_PROTO_BYTES && field.bytes.len == 0 &&
-                field.value == 0);
+    assert_true(field.number == 2 && field.wire == RR_PROTO_BYTES && field.bytes.len == 0 && field.value == 0);
     assert_true(rr_proto_next(&in, &field));
     assert_true(rr_slice_equal(field.bytes, RR_SLICE("abc")));
     assert_true(rr_proto_next(&in, &field));
@@ -160,8 +153,7 @@ static void what_is_no_message(void **state)
         {{"\x08\x80\x80\x80\x80\x80\x80\x80\x80", 9}, "a varint is cut off, or longer than 64 bits"},
         {{"\x08" NINE "\x02", 11}, "a varint is cut off, or longer than 64 bits"},
         {{"\x08" NINE "\x81\x00", 12}, "a varint is cut off, or longer than 64 bits"},
-        {{"\x08\x80\x80\x80\x80\x80\x80\x80\x80\x80\x80\x00", 12},
-         "a varint is cut off, or longer than 64 bits"},
+        {{"\x08\x80\x80\x80\x80\x80\x80\x80\x80\x80\x80\x00", 12}, "a varint is cut off, or longer than 64 bits"},
         {{"\x09"
           "1234567",
           8},

@@ -42,8 +42,8 @@ static rr_buf compile(const char *name, const char *options)
     FILE *file;
     size_t len;
 
-    snprintf(command, sizeof command, "cd %s && '%s' --descriptor_set_out=set.binpb %s %s", folder, protoc,
-             options, name);
+    snprintf(command, sizeof command, "cd %s && '%s' --descriptor_set_out=set.binpb %s %s", folder, protoc, options,
+             name);
     assert_int_equal(system(command), 0);
     snprintf(command, sizeof command, "%s/set.binpb", folder);
     file = fopen(command, "rb");
@@ -167,14 +167,12 @@ static void write_protos(void)
     assert_int_equal(mkdir(path, 0700), 0);
     snprintf(path, sizeof path, "%s/google/protobuf", folder);
     assert_int_equal(mkdir(path, 0700), 0);
-    write_file("google/protobuf/timestamp.proto",
+    write_file("google/protobuf/timestamp.proto", "syntax = \"proto3\"; package google.protobuf;\n"
+                                                  "message Timestamp { int64 seconds = 1; int32 nanos = 2; }\n");
+    write_file("google/protobuf/wrappers.proto",
                "syntax = \"proto3\"; package google.protobuf;\n"
-               "message Timestamp { int64 seconds = 1; int32 nanos = 2; }\n");
-    write_file(
-        "google/protobuf/wrappers.proto",
-        "syntax = \"proto3\"; package google.protobuf;\n"
-        "message Int64Value { int64 value = 1; } message StringValue { string value = 1; }\n"
-        "message BoolValue { int64 value = 1; } message Duration { int64 seconds = 1; int32 nanos = 2; }\n");
+               "message Int64Value { int64 value = 1; } message StringValue { string value = 1; }\n"
+               "message BoolValue { int64 value = 1; } message Duration { int64 seconds = 1; int32 nanos = 2; }\n");
     write_file("results.proto", results_text);
     write_file("shared.proto", shared_text);
 }
@@ -321,10 +319,8 @@ static void oneofs_and_maps(void **state)
     assert_null(field("acme.v1.Batch", "attempt")->oneof);
     assert_true(rr_schema_is_map(field("acme.v1.Batch", "counts")));
     assert_false(rr_schema_is_map(field("acme.v1.Batch", "panes")));
-    assert_int_equal(rr_schema_field_numbered(field("acme.v1.Batch", "counts")->message, 1)->type,
-                     RR_SCHEMA_STRING);
-    assert_int_equal(rr_schema_field_numbered(field("acme.v1.Batch", "counts")->message, 2)->type,
-                     RR_SCHEMA_SINT64);
+    assert_int_equal(rr_schema_field_numbered(field("acme.v1.Batch", "counts")->message, 1)->type, RR_SCHEMA_STRING);
+    assert_int_equal(rr_schema_field_numbered(field("acme.v1.Batch", "counts")->message, 2)->type, RR_SCHEMA_SINT64);
     assert_ptr_equal(rr_schema_field_numbered(field("acme.v1.Batch", "by_number")->message, 2)->message,
                      message("acme.v1.Batch.Pane"));
 }
@@ -354,8 +350,7 @@ static void well_known_types(void **state)
     assert_int_equal(field("acme.v1.Batch", "maybe")->message->known, RR_SCHEMA_KNOWN_WRAPPER);
     assert_int_equal(message("google.protobuf.StringValue")->known, RR_SCHEMA_KNOWN_WRAPPER);
     assert_int_equal(message("google.protobuf.Duration")->known, RR_SCHEMA_KNOWN_DURATION);
-    assert_int_equal(message("google.protobuf.BoolValue")->known,
-                     RR_SCHEMA_KNOWN_NONE); /* its field is no bool */
+    assert_int_equal(message("google.protobuf.BoolValue")->known, RR_SCHEMA_KNOWN_NONE); /* its field is no bool */
     assert_int_equal(message("acme.v1.Batch")->known, RR_SCHEMA_KNOWN_NONE);
 }
 
@@ -498,8 +493,7 @@ static void wrong_sets(void **state)
         {"1{1'a\nb'}", "a file of the descriptor set has no name"},
         {"1{1'f' 2'a..b'}", "or no proper package"},
         {"1{1'f' 2'a.'}", "or no proper package"},
-        {"1{1'f' 12'editions' 14:1}",
-         "file 'f' is not written in proto2 or proto3 but in an edition of protobuf"},
+        {"1{1'f' 12'editions' 14:1}", "file 'f' is not written in proto2 or proto3 but in an edition of protobuf"},
         {"1{1'f' 3'gone.proto'}", "lacks file 'gone.proto', which 'f' imports"},
         {"1{1'f' 4{}}", "file 'f' of the descriptor set has a message without a proper name"},
         {"1{1'f' 4{1'1M'}}", "a message without a proper name"},
@@ -508,8 +502,7 @@ static void wrong_sets(void **state)
         {"1{1'f' 5{1'E' 2{2:1}}}", "a value of an enum without a proper name"},
         {"1{1'f' 4{1'M' 2{3:1 5:5}}}", "a field without a proper name"},
         {"1{1'f' 4{1'M' 8{} 2{1'n' 3:1 5:5 9:0}}}", "a oneof without a proper name"},
-        {"1{1'f' 4{1'M' 2{1'n' 5:5}}}",
-         "field 'n' of message 'M' has a number or a type that protobuf does not know"},
+        {"1{1'f' 4{1'M' 2{1'n' 5:5}}}", "field 'n' of message 'M' has a number or a type that protobuf does not know"},
         {"1{1'f' 4{1'M' 2{1'n' 3:1 5:19}}}", "a number or a type that protobuf does not know"},
         {"1{1'f' 4{1'M' 2{1'n' 3:1 5:5} 2{1'o' 3:1 5:5}}}",
          "message 'M' of the descriptor set has two fields of the number 1"},
@@ -517,8 +510,7 @@ static void wrong_sets(void **state)
          "field 'n' of message 'M' is of type '', which the descriptor set does not define"},
         {"1{1'f' 4{1'M' 2{1'n' 3:1 5:11 6'.a.B'}}}",
          "is of type '.a.B', which the descriptor set does not define; write it with --include_imports"},
-        {"1{1'f' 4{1'M' 2{1'n' 3:1 5:14 6'.M'}}}",
-         "is a message by its type, and an enum by the type's name"},
+        {"1{1'f' 4{1'M' 2{1'n' 3:1 5:14 6'.M'}}}", "is a message by its type, and an enum by the type's name"},
         {"1{1'f' 5{1'E'} 4{1'M' 2{1'n' 3:1 5:11 6'.E'}}}", "or the other way round"},
         {"1{1'f' 4{1'M'}} 1{1'g' 4{1'M'}}", "'M' is declared twice in the descriptor set, in 'f' and in 'g'"},
         {"1{1'f' 5{1'M'}} 1{1'g' 4{1'M'}}", "'M' is declared twice"},
@@ -526,8 +518,7 @@ static void wrong_sets(void **state)
         {"1{1'f' 4{1'M' 2{1'n' 3:1 5:5 9:0}}}", "stands in a oneof that the descriptor set does not declare"},
         {"1{1'f' 4{1'M' 8{1'o'} 2{1'n' 3:1 4:3 5:5 9:0}}}", "or that it cannot stand in"},
         {"1{1'f' 4{1'M' 8{1'o'} 8{1'p'} 2{1'n' 3:1 5:5 9:1}}}", "oneof 'o' of message 'M' has no field"},
-        {"1{1'f' 4{1'M' 7{7:1} 2{1'key' 3:1 5:5}}}",
-         "'M' of the descriptor set is marked as the entry of a map"},
+        {"1{1'f' 4{1'M' 7{7:1} 2{1'key' 3:1 5:5}}}", "'M' of the descriptor set is marked as the entry of a map"},
     };
 
     (void)state;

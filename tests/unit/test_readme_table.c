@@ -17,10 +17,9 @@ static void put_verdicts(rr_buf *buf)
 {
     rr_buf_text(buf, "| verdict | says | settled by |\n|---|---|---|\n");
     for (int i = 0; i < RR_VERDICT_COUNT; i++) {
-        rr_buf_format(
-            buf, "| %s | %s | %s |\n", rr_verdict_word((rr_verdict)i), rr_verdict_text((rr_verdict)i),
-            rr_verdict_settle((rr_verdict)i) == RR_SETTLE_ACK ? "acknowledgement"
-                                                              : "dead letter, then acknowledgement");
+        rr_buf_format(buf, "| %s | %s | %s |\n", rr_verdict_word((rr_verdict)i), rr_verdict_text((rr_verdict)i),
+                      rr_verdict_settle((rr_verdict)i) == RR_SETTLE_ACK ? "acknowledgement"
+                                                                        : "dead letter, then acknowledgement");
     }
 }
 
@@ -98,8 +97,8 @@ static bool is_there(rr_slice document, size_t index)
     put_block(index, &block);
     found = memmem(document.data, document.len, block.data, block.len) != NULL;
     if (!found) {
-        printf("the table '%s' is missing, or differs from the source; it must be:\n%.*s\n",
-               tables[index].name, (int)block.len, block.data);
+        printf("the table '%s' is missing, or differs from the source; it must be:\n%.*s\n", tables[index].name,
+               (int)block.len, block.data);
     }
     rr_buf_fini(&block);
     return found;

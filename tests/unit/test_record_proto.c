@@ -13,51 +13,28 @@
 
 #include "delimited.h"
 #include "limits.h"
+#include "record_expect.h"
 #include "record_json.h"
 #include "record_proto.h"
 
-static rr_arena arena;
-static rr_record record;
-static rr_text why;
-static int64_t clock_us;
+static rr_decoded from_queue(rr_slice message, rr_arena *memory, rr_text *sentence)
+{
+    return rr_record_from_proto(message, false, memory, &record, &clock_us, sentence);
+}
+
+static rr_decoded from_file(rr_slice message, rr_arena *memory, rr_text *sentence)
+{
+    return rr_record_from_proto(message, true, memory, &record, &clock_us, sentence);
+}
 
 static rr_decoded decode_in(rr_slice message, bool in_file)
 {
-    char *copy = malloc(message.len == 0 ? 1 : message.len);
-    rr_decoded decoded;
-
-    assert_non_null(copy);
-    if (message.len != 0) {
-        memcpy(copy, message.data, message.len);
-    }
-    rr_arena_reset(&arena);
-    why.len = 0;
-    decoded = rr_record_from_proto((rr_slice){copy, message.len}, in_file, &arena, &record, &clock_us, &why);
-    free(copy);
-    return decoded;
+    return decode_copy(in_file ? from_file : from_queue, message);
 }
 
 static rr_decoded decode(rr_slice message)
 {
     return decode_in(message, false);
-}
-
-static void assert_slice(rr_slice slice, rr_slice expected)
-{
-    if (!rr_slice_equal(slice, expected)) {
-        fail_msg("'%.*s' is not '%.*s'", (int)slice.len, slice.data, (int)expected.len, expected.data);
-    }
-}
-
-static void assert_why(const char *part)
-{
-    char text[RR_TEXT_MAX + 1];
-
-    memcpy(text, why.bytes, why.len);
-    text[why.len] = '\0';
-    if (strstr(text, part) == NULL) {
-        fail_msg("'%s' is not in '%s'", part, text);
-    }
 }
 
 #define MALFORMED(bytes, part) \
@@ -87,13 +64,12 @@ static void the_wire_by_hand(void **state)
                                      "d"                                                    /* d: nothing */
                                      "\x48\x03\x50\x02\x80\x01\x02\x98\x01\x02\xa0\x01\x08" /* enums */
                                      "\x70\x00"                                             /* sequence 0 */
-                                     "\x8a\x01\x00"     /* base_version {} */
-                                     "\xb0\x01\x00"     /* emitted_at 0 */
-                                     "\xfa\x07\x01x")), /* an unknown field */
+                                     "\x8a\x01\x00"                                         /* base_version {} */
+                                     "\xb0\x01\x00"                                         /* emitted_at 0 */
+                                     "\xfa\x07\x01x")),                                     /* an unknown field */
                      RR_DECODED_RECORD);
     assert_slice(record.business_key, RR_SLICE("k"));
-    assert_true(record.has_window && !record.window_incomplete && record.window.start == 5 &&
-                record.window.end == 7);
+    assert_true(record.has_window && !record.window_incomplete && record.window.start == 5 && record.window.end == 7);
     assert_true(record.version.epoch == 2 && record.version.number == 3);
     assert_int_equal(record.measure_count, 4);
     assert_int_equal(record.measures[0].kind, RR_NUMBER_INT64);
@@ -128,8 +104,7 @@ static void presence(void **state)
     assert_int_equal(decode(RR_SLICE("\x22\x02\x08\x05\x5a\x02\x08\x05")), RR_DECODED_RECORD);
     assert_true(record.version.epoch == 0 && record.retracts_version.epoch == 0); /* number 0: absent */
     assert_int_equal(decode(RR_SLICE("\x92\x01\x06\x0a\x00\x12\x02\x10\x01")), RR_DECODED_RECORD);
-    assert_true(record.has_includes && record.includes_base.number == 0 &&
-                record.includes_version.number == 1);
+    assert_true(record.has_includes && record.includes_base.number == 0 && record.includes_version.number == 1);
     assert_int_equal(decode(RR_SLICE("\x92\x01\x00")), RR_DECODED_RECORD);
     assert_false(record.has_includes);
     MALFORMED("\x92\x01\x04\x0a\x02\x10\x01", "has a base but no version");
@@ -202,8 +177,7 @@ static void enums_are_those_of_the_file(void **state)
     MALFORMED("\x98\x01\x04", "field 'status'");
     MALFORMED("\xa0\x01\x09", "field 'cause'");
     MALFORMED("\x48\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01", "has the value -1");
-    assert_int_equal(decode(RR_SLICE("\x48\x03\x50\x02\x80\x01\x02\x98\x01\x03\xa0\x01\x08")),
-                     RR_DECODED_RECORD);
+    assert_int_equal(decode(RR_SLICE("\x48\x03\x50\x02\x80\x01\x02\x98\x01\x03\xa0\x01\x08")), RR_DECODED_RECORD);
     assert_int_equal(record.status, RR_RESULT_RECONCILED);
 }
 
@@ -228,11 +202,10 @@ static void what_is_no_message(void **state)
     MALFORMED("\x0a", "not a protobuf message");
     MALFORMED("\x0a\x05k", "cut off");
     MALFORMED("\x0a\xff\xff\xff\xff\x0f", "cut off");
-    MALFORMED("\x0a\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01",
-              "cut off");                                     /* a length beyond the memory there is */
-    MALFORMED("\x08\x01", "not a protobuf message");          /* business_key as a number */
-    MALFORMED("\x12\x01\x08", "not a protobuf message");      /* cut off inside a window */
-    MALFORMED("\x12\x03\x0a\x01k", "not a protobuf message"); /* a string as the window's start */
+    MALFORMED("\x0a\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01", "cut off"); /* a length beyond the memory there is */
+    MALFORMED("\x08\x01", "not a protobuf message");                      /* business_key as a number */
+    MALFORMED("\x12\x01\x08", "not a protobuf message");                  /* cut off inside a window */
+    MALFORMED("\x12\x03\x0a\x01k", "not a protobuf message");             /* a string as the window's start */
     MALFORMED("\xfb\x07", "a group has no end");
     MALFORMED("\x0b\x0c", "a field is of another type"); /* business_key as a group */
     MALFORMED("\x00\x01", "not a protobuf message");     /* field number 0 */
@@ -314,10 +287,8 @@ static void what_comes_twice(void **state)
     assert_true(record.version.epoch == 2 && record.version.number == 4);
     assert_int_equal(decode(RR_SLICE("\x22\x04\x08\x02\x10\x03\x22\x02\x08\x00")), RR_DECODED_RECORD);
     assert_true(record.version.epoch == 0 && record.version.number == 3);
-    assert_int_equal(decode(RR_SLICE("\x92\x01\x04\x0a\x02\x10\x01\x92\x01\x04\x12\x02\x10\x02")),
-                     RR_DECODED_RECORD);
-    assert_true(record.has_includes && record.includes_base.number == 1 &&
-                record.includes_version.number == 2);
+    assert_int_equal(decode(RR_SLICE("\x92\x01\x04\x0a\x02\x10\x01\x92\x01\x04\x12\x02\x10\x02")), RR_DECODED_RECORD);
+    assert_true(record.has_includes && record.includes_base.number == 1 && record.includes_version.number == 2);
     /* a later member of a oneof clears the others */
     assert_int_equal(decode(RR_SLICE("\x30\x02\x3a\x01"
                                      "7")),
@@ -402,20 +373,15 @@ static void sizes_up_to_the_limits(void **state)
 
 static void scratch_is_given_back(void **state)
 {
-    static const rr_slice rows[] = {
-        {"\x0a\x01k\x30\x02", 5}, {"\x0a\x05k", 3}, {"\x0a\x01k\xfa\x07\x01x", 7}};
-    rr_arena small;
+    static const rr_slice rows[] = {{"\x0a\x01k\x30\x02", 5}, {"\x0a\x05k", 3}, {"\x0a\x01k\xfa\x07\x01x", 7}};
 
     (void)state;
-    rr_arena_init(&small, 1 << 20);
-    for (int round = 0; round < 6000; round++) {
-        assert_int_not_equal(rr_record_from_proto(rows[round % 3], false, &small, &record, NULL, NULL),
-                             RR_DECODED_NO_MEMORY);
-    }
-    rr_arena_fini(&small);
-    rr_arena_init(&small, 1000);
-    assert_int_equal(rr_record_from_proto(rows[0], false, &small, &record, NULL, NULL), RR_DECODED_NO_MEMORY);
-    rr_arena_fini(&small);
+    assert_scratch_is_given_back(from_queue, rows, 3);
+}
+
+static void decode_damaged_message(rr_slice message, int round)
+{
+    decode_in(message, round % 2 == 0);
 }
 
 static void damaged_messages(void **state)
@@ -428,22 +394,9 @@ static void damaged_messages(void **state)
                                   "\x1a\x03"
                                   "1.5\x48\x03"
                                   "\x92\x01\x08\x0a\x02\x10\x01\x12\x02\x10\x01";
-    uint32_t seed = 2463534242;
 
     (void)state;
-    for (int round = 0; round < 20000; round++) {
-        char damaged[sizeof message];
-        size_t len = sizeof message - 1;
-
-        memcpy(damaged, message, len);
-        for (int change = 0; change < 1 + round % 4; change++) {
-            seed ^= seed << 13;
-            seed ^= seed >> 17;
-            seed ^= seed << 5;
-            damaged[seed % len] = (char)(seed >> 16);
-        }
-        decode_in((rr_slice){damaged, round % 5 == 0 ? seed % len : len}, round % 2 == 0);
-    }
+    decode_damaged((rr_slice){message, sizeof message - 1}, NULL, decode_damaged_message);
 }
 
 /* JSON -> record -> protobuf -> record -> JSON. Returns false for what is no record. */
@@ -462,8 +415,7 @@ static bool goes_round(rr_slice line)
         assert_true(rr_record_to_json(&record, &again));
         assert_slice(rr_buf_view(&again), rr_buf_view(&json));
         /* and what was printed reads as the same record */
-        assert_int_equal(rr_record_from_json(rr_buf_view(&json), &first, &record, &clock_us, NULL),
-                         RR_DECODED_RECORD);
+        assert_int_equal(rr_record_from_json(rr_buf_view(&json), &first, &record, &clock_us, NULL), RR_DECODED_RECORD);
         rr_buf_clear(&again);
         assert_true(rr_record_to_json(&record, &again));
         assert_slice(rr_buf_view(&again), rr_buf_view(&json));
@@ -508,15 +460,15 @@ static void all_cases_go_round(void **state)
 static void everything_goes_round(void **state)
 {
     (void)state;
-    assert_true(goes_round(RR_SLICE(
-        "{\"business_key\":\"k\xc3\xa9\",\"window\":{\"end\":7},\"metric_version\":\"v\",\"result_version\":"
-        "{\"epoch\":18446744073709551615,\"number\":18446744073709551615},\"measures\":{\"a\":-1e5,\"b\":"
-        "true},"
-        "\"mode\":\"DELTA\",\"op\":\"RETRACT\",\"retracts_version\":1,\"delta_id\":\"d\",\"producer\":\"p\","
-        "\"sequence\":18446744073709551615,\"contributor\":\"c\",\"origin\":\"CORRECTION\",\"base_version\":{"
-        "\"epoch\":1,"
-        "\"number\":2},\"includes_correction\":{\"version\":3},\"status\":\"RECONCILED\",\"cause\":\"EARLY\","
-        "\"evidence\":\"e\",\"emitted_at\":-9223372036854775808}")));
+    assert_true(goes_round(
+        RR_SLICE("{\"business_key\":\"k\xc3\xa9\",\"window\":{\"end\":7},\"metric_version\":\"v\",\"result_version\":"
+                 "{\"epoch\":18446744073709551615,\"number\":18446744073709551615},\"measures\":{\"a\":-1e5,\"b\":"
+                 "true},"
+                 "\"mode\":\"DELTA\",\"op\":\"RETRACT\",\"retracts_version\":1,\"delta_id\":\"d\",\"producer\":\"p\","
+                 "\"sequence\":18446744073709551615,\"contributor\":\"c\",\"origin\":\"CORRECTION\",\"base_version\":{"
+                 "\"epoch\":1,"
+                 "\"number\":2},\"includes_correction\":{\"version\":3},\"status\":\"RECONCILED\",\"cause\":\"EARLY\","
+                 "\"evidence\":\"e\",\"emitted_at\":-9223372036854775808}")));
 }
 
 static FILE *file_of(rr_slice bytes)
@@ -561,8 +513,7 @@ static void files_of_records(void **state)
     assert_slice(got, RR_SLICE("last"));
     assert_int_equal(rr_delimited_read(&reader, &got, &error), RR_DELIMITED_FAILED);
     assert_int_equal(error.status, RR_INPUT);
-    assert_string_equal(error.text,
-                        "results.pb: the record at byte 131091 is cut off: the file ends before it does");
+    assert_string_equal(error.text, "results.pb: the record at byte 131091 is cut off: the file ends before it does");
     fclose(reader.file);
     rr_delimited_fini(&reader);
     rr_buf_fini(&bytes);
@@ -577,12 +528,8 @@ static void damaged_files(void **state)
     } rows[] = {
         {{"", 0}, RR_DELIMITED_END, ""},
         {{"\x80", 1}, RR_DELIMITED_FAILED, "ends in its length"},
-        {{"\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff", 11},
-         RR_DELIMITED_FAILED,
-         "does not begin with a length"},
-        {{"\xff\xff\xff\xff\xff\xff\xff\xff\xff\x02", 10},
-         RR_DELIMITED_FAILED,
-         "does not begin with a length"},
+        {{"\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff", 11}, RR_DELIMITED_FAILED, "does not begin with a length"},
+        {{"\xff\xff\xff\xff\xff\xff\xff\xff\xff\x02", 10}, RR_DELIMITED_FAILED, "does not begin with a length"},
         {{"\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01x", 11}, RR_DELIMITED_FAILED, "over the size limit"},
         {{"\xff\xff\x7fx", 4}, RR_DELIMITED_FAILED, "at byte 0 is over the size limit"},
         {{"{\"business_key\":\"k\"}\n", 21}, RR_DELIMITED_FAILED, "cut off"},
@@ -599,20 +546,6 @@ static void damaged_files(void **state)
         fclose(reader.file);
         rr_delimited_fini(&reader);
     }
-}
-
-static int init(void **state)
-{
-    (void)state;
-    rr_arena_init(&arena, 0);
-    return 0;
-}
-
-static int fini(void **state)
-{
-    (void)state;
-    rr_arena_fini(&arena);
-    return 0;
 }
 
 int main(void)
@@ -637,5 +570,5 @@ int main(void)
         cmocka_unit_test(damaged_files),
     };
 
-    return cmocka_run_group_tests(tests, init, fini);
+    return cmocka_run_group_tests(tests, open_arena, close_arena);
 }

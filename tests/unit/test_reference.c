@@ -19,8 +19,7 @@ static void put_verdicts(rr_buf *buf)
     rr_buf_text(buf, "| verdict | says | settled by |\n|---|---|---|\n");
 #define RR_X(name, settle, text) \
     rr_buf_format(buf, "| %s | %s | %s |\n", #name, text, \
-                  RR_SETTLE_##settle == RR_SETTLE_ACK ? "acknowledgement" \
-                                                      : "dead letter, then acknowledgement");
+                  RR_SETTLE_##settle == RR_SETTLE_ACK ? "acknowledgement" : "dead letter, then acknowledgement");
     RR_VERDICT_TABLE(RR_X)
 #undef RR_X
 }
@@ -53,8 +52,7 @@ static void put_conflicts(rr_buf *buf)
 static void put_limits(rr_buf *buf)
 {
     rr_buf_text(buf, "| name | limit | of | beyond it |\n|---|---|---|---|\n");
-#define RR_X(name, value, what, beyond) \
-    rr_buf_format(buf, "| `%s` | %d | %s | %s |\n", #name, value, what, beyond);
+#define RR_X(name, value, what, beyond) rr_buf_format(buf, "| `%s` | %d | %s | %s |\n", #name, value, what, beyond);
     RR_LIMIT_TABLE(RR_X)
 #undef RR_X
 }
@@ -120,8 +118,7 @@ static bool read_all(const char *path, rr_buf *text)
 static bool is_there(rr_slice document, const char *path, const char *name)
 {
     rr_buf block = {0};
-    bool found =
-        put_block(name, &block) && memmem(document.data, document.len, block.data, block.len) != NULL;
+    bool found = put_block(name, &block) && memmem(document.data, document.len, block.data, block.len) != NULL;
 
     if (!found) {
         printf("%s: the table '%s' is missing, or differs from the source; it must be:\n%.*s\n", path, name,

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "js_internal.h"
+#include "js_replay.h"
 
 /* The stream has the messages 1 to there; the reader's server has those up to `here`. */
 static uint64_t there, here, at;
@@ -48,8 +48,8 @@ natsStatus natsConnection_PublishRequest(natsConnection *connection, const char 
     return NATS_OK;
 }
 
-natsStatus js_AddConsumer(jsConsumerInfo **info, jsCtx *js, const char *stream, jsConsumerConfig *config, jsOptions *options,
-                          jsErrCode *code)
+natsStatus js_AddConsumer(jsConsumerInfo **info, jsCtx *js, const char *stream, jsConsumerConfig *config,
+                          jsOptions *options, jsErrCode *code)
 {
     static jsClusterInfo cluster;
 
@@ -100,7 +100,7 @@ natsStatus natsConnection_RequestString(natsMsg **answer, natsConnection *connec
                                         const char *request, int64_t timeout)
 {
     unsigned long long from;
-    char *rest, text[128] = "{\"error\":{\"code\":404,\"err_code\":10037,\"description\":\"no message found\"}}";
+    char *rest, text[192] = "{\"error\":{\"code\":404,\"err_code\":10037,\"description\":\"no message found\"}}";
 
     (void)connection;
     (void)timeout;
@@ -110,7 +110,10 @@ natsStatus natsConnection_RequestString(natsMsg **answer, natsConnection *connec
     from = strtoull(request + strlen("{\"seq\":"), &rest, 10);
     assert_string_equal(rest, ",\"next_by_subj\":\"orders\"}");
     if (from <= there) {
-        snprintf(text, sizeof text, "{\"message\":{\"subject\":\"orders\",\"seq\":%llu,\"data\":\"eA==\"}}", from);
+        snprintf(text, sizeof text,
+                 "{\"message\":{\"subject\":\"orders\",\"seq\":%llu,\"data\":\"eA==\",\"time\":\"2026-01-01T10:00:00."
+                 "123456789Z\"}}",
+                 from);
     }
     return natsMsg_Create(answer, "inbox", NULL, text, (int)strlen(text));
 }

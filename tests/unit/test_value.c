@@ -219,8 +219,7 @@ static void decimals_add_by_digits(void **state)
     (void)state;
     rr_arena_init(&arena, 0);
     for (size_t k = 0; k < sizeof rows / sizeof rows[0]; k++) {
-        rr_slice a = read_as(RR_MEASURE_DECIMAL, rows[k].a, &arena),
-                 b = read_as(RR_MEASURE_DECIMAL, rows[k].b, &arena);
+        rr_slice a = read_as(RR_MEASURE_DECIMAL, rows[k].a, &arena), b = read_as(RR_MEASURE_DECIMAL, rows[k].b, &arena);
 
         assert_string_equal(printed(RR_MEASURE_DECIMAL, rr_values_add(&contract, a, b, &arena)), rows[k].sum);
         assert_string_equal(printed(RR_MEASURE_DECIMAL, rr_values_add(&contract, b, a, &arena)), rows[k].sum);
@@ -248,9 +247,8 @@ static void sums_of_decimals_grow_beyond_their_bounds(void **state)
 
 static void decimals_compare(void **state)
 {
-    static const char *const ascending[] = {"-100", "-99.5", "-99.45", "-1",   "-0.5", "-0.05",
-                                            "0",    "0.05",  "0.051",  "0.5",  "1",    "1.5",
-                                            "9",    "10",    "99.45",  "99.5", "100"};
+    static const char *const ascending[] = {"-100", "-99.5", "-99.45", "-1", "-0.5", "-0.05", "0",    "0.05", "0.051",
+                                            "0.5",  "1",     "1.5",    "9",  "10",   "99.45", "99.5", "100"};
 
     (void)state;
     for (size_t a = 0; a < sizeof ascending / sizeof ascending[0]; a++) {
@@ -264,8 +262,7 @@ static void decimals_compare(void **state)
 
 static void what_is_no_canonical_decimal(void **state)
 {
-    static const char *const rows[] = {"",     "-",  "-0",  "00", "01", "1.",  "1.0",
-                                       "1.50", ".5", "1e5", "+1", "a",  "-0.0"};
+    static const char *const rows[] = {"", "-", "-0", "00", "01", "1.", "1.0", "1.50", ".5", "1e5", "+1", "a", "-0.0"};
 
     (void)state;
     for (size_t k = 0; k < sizeof rows / sizeof rows[0]; k++) {
@@ -304,8 +301,7 @@ static bool reads(rr_measure_type type, rr_measure measure)
 static void kinds_that_fit_a_type(void **state)
 {
     const rr_measure integer = {.kind = RR_NUMBER_INT64, .integer = -7}, none = {.kind = RR_NUMBER_NONE};
-    const rr_measure real = {.kind = RR_NUMBER_DOUBLE, .real = 2.0},
-                     nan_ = {.kind = RR_NUMBER_DOUBLE, .real = NAN},
+    const rr_measure real = {.kind = RR_NUMBER_DOUBLE, .real = 2.0}, nan_ = {.kind = RR_NUMBER_DOUBLE, .real = NAN},
                      infinite = {.kind = RR_NUMBER_DOUBLE, .real = -INFINITY};
 
     (void)state;

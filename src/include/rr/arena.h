@@ -1,7 +1,7 @@
-/* rr_arena: memory of one batch, given back all at once.
+/* rr_arena: memory of one batch, released all at once.
  *
- * Taking is a pointer bump. Blocks are got from the heap only while the arena
- * warms up: a reset keeps them. Not thread-safe; one owner.
+ * Taking memory advances a pointer. The arena allocates blocks only until it
+ * holds as many as a batch needs, because a reset keeps them. Not thread-safe.
  */
 /* SPDX-License-Identifier: Apache-2.0 */
 #ifndef RR_ARENA_H
@@ -12,23 +12,24 @@
 typedef struct rr_arena_block rr_arena_block;
 
 typedef struct rr_arena {
-    char *at, *end;         /* the free rest of the current block */
-    rr_arena_block *first;  /* all blocks, in order of use */
-    rr_arena_block *block;  /* the current one */
-    size_t held;            /* bytes got from the heap */
-    size_t cap;             /* never hold more than this; 0: no cap */
+    char *at, *end;        /* the free rest of the current block */
+    rr_arena_block *first; /* all blocks, in order of use */
+    rr_arena_block *block; /* the current one */
+    size_t held;           /* bytes allocated from the heap */
+    size_t cap;            /* never hold more than this; 0: no cap */
 } rr_arena;
 
-/* cap in bytes, 0 for none. Gets nothing yet. */
+/* cap in bytes, 0 for none. Allocates nothing yet. */
 void rr_arena_init(rr_arena *arena, size_t cap);
 
-/* Forgets all that was taken; the blocks stay for the next batch. */
+/* Releases everything that was taken. The blocks stay for the next batch. */
 void rr_arena_reset(rr_arena *arena);
 
-/* Gives the blocks back to the heap. */
+/* Frees the blocks. */
 void rr_arena_fini(rr_arena *arena);
 
-/* Makes sure that the next takes of `bytes` in all succeed without the heap. False: the heap or the cap is exhausted. */
+/* Makes sure that the next takes of `bytes` in all succeed without the heap. False: the heap or the cap is
+ * exhausted. */
 bool rr_arena_reserve(rr_arena *arena, size_t bytes);
 
 /* Takes `bytes`, aligned for any type, not cleared. NULL: the heap or the cap is exhausted. */

@@ -6,7 +6,7 @@
 #include <rr/error.h>
 #include <rr/slice.h>
 
-typedef struct rr_channel rr_channel; /* a channel's own */
+typedef struct rr_channel rr_channel; /* defined by the channel */
 
 /* One alert: a burst of one kind under one contract. */
 typedef struct rr_alert_message {

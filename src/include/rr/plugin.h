@@ -12,11 +12,11 @@
 #include <rr/store.h>
 
 #define RR_PLUGIN_MAGIC 0x72722d706c756731u /* "rr-plug1" */
-#define RR_PLUGIN_ABI 3u                    /* raised with every change of a struct or an enum in these headers */
+#define RR_PLUGIN_ABI 4u                    /* raised with every change of a struct or an enum in these headers */
 
 typedef struct rr_plugin {
-    uint64_t magic; /* RR_PLUGIN_MAGIC */
-    uint32_t abi;   /* RR_PLUGIN_ABI */
+    uint64_t magic;   /* RR_PLUGIN_MAGIC */
+    uint32_t abi;     /* RR_PLUGIN_ABI */
     const char *name; /* "store_redis": kind, underscore, scheme or name */
     const char *help; /* one sentence */
     /* What the plugin offers; NULL where it offers none of the kind. */

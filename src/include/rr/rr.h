@@ -1,14 +1,17 @@
 /* librr: the reconciler inside your own consumer.
  *
- * You fetch from your queue and acknowledge to it; in between you hand the
- * records over. When rr_reconciler_take returns OK, the effect and the alerts of each
- * record that says `stored` are in the store: acknowledge those. Whatever fails,
- * hand the same records over again: everything is idempotent.
+ * Your consumer fetches records from its queue, calls rr_reconciler_take, and
+ * acknowledges. When rr_reconciler_take returns OK, the effect and the alerts of
+ * each record whose answer is `stored` are in the store: acknowledge those. After
+ * any failure call it again with the same records: taking a record twice has the
+ * same effect as taking it once.
  *
  *     rr_reconciler *r;
  *     rr_error error = {0};
  *
- *     if (rr_reconciler_open(&(rr_reconciler_options){.contract_yaml = yaml, .store_url = "redis://127.0.0.1:6379"}, &r, &error) != RR_OK) {
+ *     rr_reconciler_options options = {.contract_yaml = yaml, .store_url = "redis://127.0.0.1:6379"};
+ *
+ *     if (rr_reconciler_open(&options, &r, &error) != RR_OK) {
  *         ... error.text ...
  *     }
  *     status = rr_reconciler_take(r, inputs, count, answers, &error);
@@ -27,14 +30,15 @@ typedef struct rr_reconciler rr_reconciler;
 
 /* Texts are read while it is opened and may go afterwards. */
 typedef struct rr_reconciler_options {
-    /* The text of a file of contracts (`contracts:`, a list). It is not compared with the one that the stored cells were
-     * made under, and nothing is known of earlier retentions: to lengthen one, use another prefix or a new name. */
+    /* The text of a file of contracts (`contracts:`, a list). It is not compared with the one that the stored cells
+     * were made under, and nothing is known of earlier retentions: to lengthen one, use another prefix or a new
+     * name. */
     const char *contract_yaml;
-    const char *contract;      /* which; NULL: the only one */
-    const char *store_url;     /* "memory:", "redis://[user:password@]host:port/db", "unix:///path" */
-    const char *prefix;        /* of keys; NULL: "rr" */
-    int timeout_ms;            /* of the store; 0: 2000 */
-    size_t wait_replicas;      /* of the store, that must have a record's effect before it is `stored`; 0: none */
+    const char *contract;  /* which; NULL: the only one */
+    const char *store_url; /* "memory:", "redis://[user:password@]host:port/db", "unix:///path" */
+    const char *prefix;    /* of keys; NULL: "rr" */
+    int timeout_ms;        /* of the store; 0: 2000 */
+    size_t wait_replicas;  /* of the store, that must have a record's effect before it is `stored`; 0: none */
 } rr_reconciler_options;
 
 /* One record as it came. */
@@ -58,14 +62,15 @@ typedef struct rr_answer {
 rr_status rr_reconciler_open(const rr_reconciler_options *options, rr_reconciler **reconciler, rr_error *error);
 void rr_reconciler_close(rr_reconciler *reconciler);
 
-/* Decides and stores many records at once, in the order given; blocks for the store. UNAVAILABLE: nothing can be said;
- * hand the same records over again later. Alerts are appended to the decision log in the store, as the daemon does. */
+/* Decides and stores many records at once, in the order given; blocks for the store. UNAVAILABLE: no answer is
+ * valid; call it again later with the same records. Alerts are appended to the decision log in the store, as the
+ * daemon does. */
 rr_status rr_reconciler_take(rr_reconciler *reconciler, const rr_input *inputs, size_t count, rr_answer *answers,
                              rr_error *error);
 
-/* What readers see of a cell: its JSON as in the store, in *json until the next rr_reconciler_take, rr_reconciler_get or rr_reconciler_close; empty if
- * there is no such cell. start_us and end_us are not looked at under a global window. */
-rr_status rr_reconciler_get(rr_reconciler *reconciler, rr_slice business_key, rr_slice metric_version,
-                            int64_t start_us, int64_t end_us, rr_slice *json, rr_error *error);
+/* What readers see of a cell: its JSON as in the store, in *json until the next rr_reconciler_get or
+ * rr_reconciler_close; empty if there is no such cell. start_us and end_us are not looked at under a global window. */
+rr_status rr_reconciler_get(rr_reconciler *reconciler, rr_slice business_key, rr_slice metric_version, int64_t start_us,
+                            int64_t end_us, rr_slice *json, rr_error *error);
 
 #endif

@@ -1,9 +1,8 @@
-/* rr_survey: what a look at a server can tell, before anything depends on it.
+/* rr_survey: the settings of a server, as they were found before the program depends on them.
  *
- * A server may not tell everything: a permission is missing, or it is of
- * another make. What was not told is RR_UNKNOWN, RR_NOT_TOLD or an empty text;
- * an all-zero survey must be filled by its store or source from the first
- * member to the last.
+ * A server may hide some settings, because a permission is missing or the
+ * product does not have them. A hidden setting is RR_UNKNOWN, RR_NOT_TOLD or an
+ * empty text. The store or source that fills a survey sets every member.
  */
 /* SPDX-License-Identifier: Apache-2.0 */
 #ifndef RR_SURVEY_H

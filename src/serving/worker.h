@@ -1,0 +1,25 @@
+/* The worker: a thread that decides batches, so that the next one is fetched and decoded while this one is with the
+ * store. */
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef RR_WORKER_H
+#define RR_WORKER_H
+
+#include "service_state.h"
+
+/* Without a second handle of the store there is no worker: rr_worker_hand_over then decides by itself. */
+void rr_worker_start(rr_service *service);
+void rr_worker_stop(rr_service *service);
+
+/* Gives a batch to the worker, behind those that it has. There is room: fewer than RR_INFLIGHT_MOST are under way. */
+void rr_worker_hand_over(rr_service *service, rr_inflight *batch);
+
+/* True when the worker has finished with the batch; waits so long for it at most. */
+bool rr_worker_is_done(rr_service *service, const rr_inflight *batch, int wait_ms);
+
+/* The batch was decided, and everything it rests on is confirmed. */
+bool rr_inflight_is_decided(const rr_inflight *batch);
+
+/* Decides the items, again and again through an outage of the store. *abandoned: it is time to leave. */
+rr_status rr_worker_decide(rr_service *service, rr_item *items, size_t count, bool *abandoned, rr_error *error);
+
+#endif
