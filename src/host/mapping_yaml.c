@@ -525,23 +525,31 @@ static bool test_values(const rr_reading *reading, const rr_yaml_node *node, rr_
     return values != NULL;
 }
 
-/* {path: [value, ...], ...}. `empty`, where it may stand, is a rule of its own. */
-static void read_tests(const rr_reading *reading, const rr_yaml_node *node, const rr_mapping_test **to, size_t *count,
-                       bool *empty)
+/* `empty: true`, which is a rule and no path. */
+static bool read_empty(const rr_reading *reading, const rr_yaml_node *item)
+{
+    bool is_true = item->kind == RR_YAML_SCALAR && rr_slice_equal(item->text, RR_SLICE("true"));
+
+    if (!is_true) {
+        rr_option_expect(reading, item, "empty", "true, or left out; a field of that name is /empty");
+    }
+    return is_true;
+}
+
+/* {path: [value, ...], ...}. is_skip: `empty` may stand there too. */
+static void read_tests(const rr_reading *reading, const rr_yaml_node *node, bool is_skip, const rr_mapping_test **to,
+                       size_t *count, bool *empty)
 {
     rr_mapping_test *tests;
 
     if (node->kind != RR_YAML_MAP || node->count == 0 || !is_short(reading, node, SKIPS_MAX)) {
-        rr_option_expect(reading, node, empty != NULL ? "skip" : "when", "a mapping like {kind: [HEARTBEAT, SCHEMA]}");
+        rr_option_expect(reading, node, is_skip ? "skip" : "when", "a mapping like {kind: [HEARTBEAT, SCHEMA]}");
         return;
     }
     tests = take(reading, node, node->count * sizeof *tests);
     for (const rr_yaml_node *item = tests == NULL ? NULL : node->first; item != NULL; item = item->next) {
-        if (empty != NULL && rr_slice_equal(item->key->raw, RR_SLICE("empty"))) {
-            *empty = item->kind == RR_YAML_SCALAR && rr_slice_equal(item->text, RR_SLICE("true"));
-            if (!*empty) {
-                rr_option_expect(reading, item, "empty", "true, or left out; a field of that name is /empty");
-            }
+        if (is_skip && rr_slice_equal(item->key->raw, RR_SLICE("empty"))) {
+            *empty = read_empty(reading, item);
         } else if (read_path_text(reading, item->key, item->key->raw, &tests[*count].path) &&
                    test_values(reading, item, &tests[*count])) {
             ++*count;
@@ -554,7 +562,7 @@ static void read_skip(const rr_reading *reading, const rr_yaml_node *node, void 
 {
     rr_mapping_spec *spec = target;
 
-    read_tests(reading, node, &spec->skips, &spec->skip_count, &spec->skip_empty);
+    read_tests(reading, node, true, &spec->skips, &spec->skip_count, &spec->skip_empty);
 }
 
 typedef struct half_form {
@@ -565,8 +573,9 @@ typedef struct half_form {
 static void read_when(const rr_reading *reading, const rr_yaml_node *node, void *target)
 {
     rr_mapping_half *half = target;
+    bool none;
 
-    read_tests(reading, node, &half->when, &half->when_count, NULL);
+    read_tests(reading, node, false, &half->when, &half->when_count, &none);
 }
 
 static const rr_option half_options[] = {

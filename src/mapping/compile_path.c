@@ -4,6 +4,7 @@
 #include <stdio.h>
 
 #include "compiler.h"
+#include "must.h"
 #include "nearest.h"
 #include "number.h"
 
@@ -127,6 +128,7 @@ static bool link_oneof(position *p, const rr_schema_oneof *oneof)
         *(before == NULL ? &first->sibling : &before->sibling) = edge;
         before = edge;
     }
+    RR_MUST(before != NULL); /* a oneof has fields */
     before->sibling = first;
     return true;
 }

@@ -11,6 +11,7 @@ typedef struct draft {
     rr_final values[RR_TARGET_COUNT];
     rr_measure measures[RR_LIMIT_MEASURES + 1]; /* the last is never one */
     size_t measure_count;
+    rr_step entry; /* of a map of measures, under way */
 } draft;
 
 _Static_assert(RR_TARGET_COUNT <= 32, "a bit per target");
@@ -174,9 +175,9 @@ static bool take_map(draft *d, const rr_ref *ref, const rr_slot *item)
 {
     const rr_slot *slot = &(ref->whole ? d->f.run->whole : item)[ref->slot];
     const rr_pairs *pairs = slot->kind == RR_SLOT_LIST ? slot->pairs : NULL;
-    rr_step step = {.target = RR_TARGET_MEASURE};
 
-    d->f.step = &step;
+    d->entry = (rr_step){.target = RR_TARGET_MEASURE};
+    d->f.step = &d->entry;
     for (size_t k = 0; pairs != NULL && k < pairs->count; k++) {
         const rr_pair *pair = &pairs->items[k];
         rr_measure *measure = &d->measures[d->measure_count];
@@ -184,7 +185,7 @@ static bool take_map(draft *d, const rr_ref *ref, const rr_slot *item)
         if (pair->value.kind == RR_SLOT_NULL || (pair->value.kind == RR_SLOT_TEXT && pair->value.text.len == 0)) {
             continue;
         }
-        step.name = pair->key;
+        d->entry.name = pair->key;
         *measure = (rr_measure){.name = pair->key};
         if (!rr_finish_text(&d->f, ref, pair->key) || !rr_finish_number(&d->f, ref, 0, &pair->value, measure)) {
             return false;

@@ -143,7 +143,7 @@ static int enter_item(walk *w, rr_slot *list)
 static int enter_edge(walk *w, level *at, bool is_object)
 {
     const rr_edge *edge = at->edge;
-    rr_slot *slot = edge->slot == RR_SLOT_NONE ? NULL : &at->slots[edge->slot];
+    rr_slot *slot = &at->slots[edge->slot]; /* in JSON each has one */
 
     if (edge->act == RR_ACT_ITEMS && !is_object) {
         /* The list is there, also where it is empty. */
@@ -208,7 +208,7 @@ static int on_name(walk *w, const char *text, size_t len)
         edge = edge->next;
     }
     at->edge = edge;
-    if (edge != NULL && edge->slot != RR_SLOT_NONE && at->slots[edge->slot].kind != RR_SLOT_EMPTY) {
+    if (edge != NULL && at->slots[edge->slot].kind != RR_SLOT_EMPTY) {
         return stop(w, name, "is there twice");
     }
     return at->kind != LEVEL_PAIRS || keep(w, text, len, &at->name) ? 1 : 0;
