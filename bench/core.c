@@ -6,6 +6,7 @@
 
 #include "batch.h"
 #include "key.h"
+#include "mapping_yaml.h"
 #include "options.h"
 #include "record_json.h"
 #include "record_proto.h"
@@ -20,6 +21,8 @@ static struct {
     rr_contract contract;
     rr_arena arena;   /* of the records below */
     rr_arena scratch; /* of one pass */
+    rr_arena walk;    /* of one message that is mapped */
+    const rr_mapping *mapping;
     rr_slice protos[RECORDS], jsons[RECORDS], values[RECORDS], facts[RECORDS];
     rr_record created[RECORDS], updated[RECORDS], hot[RECORDS];
     rr_item items[RECORDS];
@@ -128,6 +131,44 @@ static void pass_proto_reference(void)
         must(record_from_proto_reference(b.protos[k], false, &b.scratch, &record, NULL, NULL) == RR_DECODED_RECORD,
              "decode");
         b.sink += record.version.number;
+    }
+}
+
+/* The same bytes as if they were somebody else's: by a mapping of our own schema. */
+static void load_mapping(const char *descriptor_set)
+{
+    static const char text[] =
+        "{protobuf: {descriptor_set: %s, message: rr.v1.Result}, record: {business_key: business_key,"
+        "metric_version: metric_version, window: {start: {path: window.start, unit: us}, end: {path: "
+        "window.end,"
+        "unit: us}}, version: {epoch: result_version.epoch, number: result_version.number}, value: value,"
+        "mode: {path: mode, values: {MODE_CUMULATIVE: CUMULATIVE}, absent: zero}, cause: {path: cause, "
+        "values: "
+        "{CAUSE_ON_TIME: ON_TIME}, absent: zero}, emitted_at: {path: emitted_at, unit: us}}}";
+    rr_problems problems = {0};
+    rr_reading reading = {"bench", &b.arena, &problems};
+    rr_schema_files files = {NULL};
+    const rr_yaml_node *root;
+    rr_decode decode;
+
+    rr_buf_clear(&b.text);
+    rr_buf_format(&b.text, text, descriptor_set);
+    root = rr_yaml_parse(&reading, rr_arena_copy(&b.arena, rr_buf_view(&b.text)));
+    must(root != NULL, "the mapping's text");
+    rr_mapping_load(&reading, root, NULL, &b.contract, &files, &decode);
+    must(decode.mapping != NULL, problems.count == 0 ? "mapping" : problems.items[0].text);
+    b.mapping = decode.mapping;
+}
+
+static void pass_mapping(void)
+{
+    for (size_t k = 0; k < RECORDS; k++) {
+        rr_mapping_input input = {.message = b.protos[k]};
+        rr_mapping_result result;
+
+        rr_mapping_run(b.mapping, &input, &b.scratch, &b.walk, &result);
+        must(result.count == 1 && result.records[0].kind == RR_MAPPED_RECORD, "map");
+        b.sink += result.records[0].record.version.number;
     }
 }
 
@@ -289,8 +330,9 @@ static void time_batch(const char *name, rr_record *records, bool made_before)
     say(name, times);
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
+    must(argc <= 2, "bench_core [DESCRIPTOR_SET]");
     b.contract = rr_contract_defaults;
     b.contract.name = RR_SLICE("bench");
     b.contract.mode = RR_MODE_CUMULATIVE;
@@ -298,15 +340,18 @@ int main(void)
     b.contract.size_us = b.contract.slide_us = 60000000;
     rr_arena_init(&b.arena, 0);
     rr_arena_init(&b.scratch, 0);
+    rr_arena_init(&b.walk, 0);
     must(rr_tokens_init(&b.tokens), "no entropy");
     make("create", b.created, false);
     make("update", b.updated, true);
     make("hot", b.hot, false);
     make_cells();
+    load_mapping(argc == 2 ? argv[1] : BENCH_DESCRIPTOR_SET);
     printf("core name=sizes proto_bytes=%zu json_bytes=%zu value_bytes=%zu facts_bytes=%zu\n", b.protos[0].len,
            b.jsons[0].len, b.values[0].len, b.facts[0].len);
     time_pass("decode_proto", pass_proto);
     time_pass("decode_proto_by_protobuf_c", pass_proto_reference);
+    time_pass("decode_by_mapping", pass_mapping);
     time_pass("decode_json", pass_json);
     time_pass("admit", pass_admit);
     time_pass("key", pass_key);

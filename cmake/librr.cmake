@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: Apache-2.0
 set(RR_LIBRARY_OBJECTS)
 set(RR_LIBRARY_LAYERS)
-foreach(layer base wire core codec batch host store_memory store_redis)
+foreach(layer base wire core codec mapping batch host store_memory store_redis)
   if(TARGET rr_${layer})
     list(APPEND RR_LIBRARY_OBJECTS $<TARGET_OBJECTS:rr_${layer}>)
     list(APPEND RR_LIBRARY_LAYERS rr_${layer})

@@ -42,6 +42,20 @@ static void print_text(const checked *what, const rr_problems *problems, rr_buf 
     }
 }
 
+/* The examples that stand beside mappings. */
+static rr_status check_examples(const rr_config *config, rr_problems *problems)
+{
+    size_t before = problems->errors;
+
+    for (size_t i = 0; i < config->source_count; i++) {
+        for (size_t j = 0; j < config->sources[i].route_count; j++) {
+            rr_mapping_check_examples(&config->sources[i].routes[j].decode, problems);
+        }
+    }
+    rr_problems_sort(problems);
+    return problems->errors == before ? RR_OK : RR_CONFIG;
+}
+
 static checked check_config(const char *path, rr_problems *problems)
 {
     checked what = {.path = path, .is_config = true};
@@ -53,6 +67,9 @@ static checked check_config(const char *path, rr_problems *problems)
     }
     what.contracts = config.contracts.count;
     what.sources = config.source_count;
+    if (what.status == RR_OK) {
+        what.status = check_examples(&config, problems);
+    }
     rr_config_fini(&config);
     return what;
 }

@@ -5,15 +5,19 @@
 
 #include "contract_yaml.h"
 #include "log.h"
+#include "mapping_yaml.h"
 #include <rr/channel.h>
 #include <rr/source.h>
 #include <rr/store.h>
 
 /* Records whose subject matches go by that contract; the first that matches counts. */
 typedef struct rr_route {
-    const char *subject;      /* a pattern; ">": all */
-    const char *contract;     /* its name */
-    const rr_contract *under; /* NULL only after an error */
+    const char *subject;             /* a pattern; ">": all */
+    const char *contract;            /* its name */
+    const rr_contract *under;        /* NULL only after an error */
+    const rr_mapping *mapping;       /* how its messages become records; NULL: they are rr.v1.Result */
+    const rr_yaml_node *decode_node; /* `decode:`, or NULL */
+    rr_decode decode;                /* what it came to: the mapping, and examples */
     rr_place place;
 } rr_route;
 

@@ -223,6 +223,14 @@ static void bind_route(const rr_reading *reading, const rr_contract_list *contra
                       rr_nearest_hint(&nearest, "", hint));
 }
 
+static void load_mapping(const rr_reading *reading, rr_schema_files *files, rr_route *route)
+{
+    if (route->decode_node != NULL) {
+        rr_mapping_load(reading, route->decode_node, route->subject, route->under, files, &route->decode);
+        route->mapping = route->decode.mapping;
+    }
+}
+
 static bool ends_open(const char *pattern)
 {
     size_t len = strlen(pattern);
@@ -237,10 +245,12 @@ static bool covers(const char *first, const char *second)
     return rr_subject_matches(first, rr_slice_of(second)) && (!ends_open(second) || ends_open(first));
 }
 
-static void check_routes(const rr_reading *reading, const rr_contract_list *contracts, const rr_source_config *source)
+static void check_routes(const rr_reading *reading, const rr_contract_list *contracts, rr_schema_files *files,
+                         const rr_source_config *source)
 {
     for (size_t i = 0; i < source->route_count; i++) {
         bind_route(reading, contracts, (rr_route *)&source->routes[i]);
+        load_mapping(reading, files, (rr_route *)&source->routes[i]);
         for (size_t j = 0; j < i; j++) {
             if (covers(source->routes[j].subject, source->routes[i].subject)) {
                 rr_problems_error(reading->problems, source->routes[i].place,
@@ -292,10 +302,12 @@ static bool is_fed(const rr_config *config, const rr_contract *contract)
 
 void rr_config_check(const rr_reading *reading, const rr_yaml_node *root, rr_config *config)
 {
+    rr_schema_files files = {NULL};
+
     check_store(reading, root, config);
     check_prefix(reading, root, config->prefix);
     for (size_t i = 0; i < config->source_count; i++) {
-        check_routes(reading, &config->contracts, &config->sources[i]);
+        check_routes(reading, &config->contracts, &files, &config->sources[i]);
         for (size_t j = 0; j < i; j++) {
             check_two_sources(reading, &config->sources[j], &config->sources[i]);
         }

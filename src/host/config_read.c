@@ -99,11 +99,20 @@ static void read_start(const rr_reading *reading, const rr_yaml_node *node, void
     }
 }
 
+/* Read when the contract is known: config_check.c. */
+static void remember(const rr_reading *reading, const rr_yaml_node *node, void *target)
+{
+    (void)reading;
+    *(const rr_yaml_node **)target = node;
+}
+
 static const rr_option route_options[] = {
     {"subject", RR_OPTION_TEXT, offsetof(rr_route, subject), .required = true, .form = "PATTERN",
      .help = "subjects of NATS; * is one token, > the rest"},
     {"contract", RR_OPTION_TEXT, offsetof(rr_route, contract), .required = true, .form = "NAME",
      .help = "the contract of their records"},
+    {"decode", RR_OPTION_READ, offsetof(rr_route, decode_node), .read_value = remember, .form = "",
+     .inner = rr_decode_options, .help = "how messages of another form become records; without it: rr.v1.Result"},
     RR_OPTIONS_END,
 };
 
@@ -114,7 +123,7 @@ static void read_one_route(const rr_reading *reading, const rr_yaml_node *node, 
     rr_slice name;
 
     if (route != NULL && rr_option_text(reading, node, "contract", &name)) {
-        *route = (rr_route){">", name.data, NULL, rr_yaml_place(reading, node)};
+        *route = (rr_route){.subject = ">", .contract = name.data, .place = rr_yaml_place(reading, node)};
         source->routes = route;
         source->route_count = 1;
     }

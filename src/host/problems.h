@@ -8,6 +8,7 @@
 #define RR_PROBLEMS_H
 
 #include "buf.h"
+#include "nearest.h"
 #include <rr/error.h>
 #include <rr/slice.h>
 
@@ -53,22 +54,5 @@ void rr_problems_json(const rr_problems *problems, rr_buf *buf);
 
 /* Makes an rr_error with status CONFIG of the first error, and says how many more there are. OK: there is none. */
 rr_status rr_problems_fail(const rr_problems *problems, rr_error *error);
-
-/* The nearest of some names, for "did you mean". */
-typedef struct rr_nearest {
-    rr_slice word;
-    rr_slice best;   /* empty: none is near enough */
-    size_t distance; /* of the best */
-} rr_nearest;
-
-void rr_nearest_init(rr_nearest *nearest, rr_slice word);
-void rr_nearest_try(rr_nearest *nearest, rr_slice name);
-
-/* "; did you mean 'NAME'?", or empty; `before` stands before the name ("--"). Returns text. */
-enum { RR_HINT_MAX = 128 };
-const char *rr_nearest_hint(const rr_nearest *nearest, const char *before, char text[RR_HINT_MAX]);
-
-/* For "%.*s": the first `most` bytes of a slice. */
-#define RR_SHOW(slice) (int)((slice).len < 80 ? (slice).len : 80), (slice).len == 0 ? "" : (slice).data
 
 #endif

@@ -84,6 +84,46 @@ expect 0 out "warn.yaml:10:5: warning: contract 'orders': retention is forever" 
 expect 78 out "bad.yaml:12:5: error: unknown key 'retension' in a contract; did you mean 'retention'?" check -c bad.yaml
 expect 78 out "bad.yaml:5:5: error: unknown key 'strean' in a source; did you mean 'stream'?" check -c bad.yaml
 expect 78 out '"ok":false,"contracts":1' check --json -c bad.yaml
+
+# Mappings: `check` decodes the examples that stand beside them.
+cat >decode.yaml <<'EOF'
+    routes:
+      - subject: acme.*
+        contract: orders
+        decode:
+          json: {}
+          skip: {empty: true}
+          each: rows
+          record:
+            business_key: [{subject: 2}, id]
+            metric_version: {const: v1}
+            window: {start: {path: open, unit: ms}, length: 1m}
+            version: {epoch: {header: Attempt}, number: {path: pane, add: 1}}
+            value: n
+          examples:
+            - {message: rows.json, subject: acme.north, headers: {Attempt: 3}, records: rows.jsonl}
+            - {message: empty, subject: acme.north}
+EOF
+sed -e '/dead_letters/r decode.yaml' -e '/^    contract: orders/d' good.yaml >mapped.yaml
+echo '{"rows":[{"id":"a","open":1704103200000,"pane":0,"n":5},{"id":"b","open":1704103200000,"pane":1,"n":6}]}' >rows.json
+: >empty
+cat >rows.jsonl <<'EOF'
+{"business_key":"north/a","window":{"start":"2024-01-01T10:00:00Z","end":"2024-01-01T10:01:00Z"},"metric_version":"v1","result_version":{"epoch":3,"number":1},"value":5}
+{"business_key":"north/b","window":{"start":1704103200000000,"end":1704103260000000},"metric_version":"v1","result_version":{"epoch":3,"number":2},"value":"6"}
+EOF
+expect 0 out "mapped.yaml: ok, 1 contract, 1 source" check -c mapped.yaml
+sed 's/"value":5/"value":50/' rows.jsonl >other.jsonl
+sed 's/rows.jsonl/other.jsonl/' mapped.yaml >other.yaml
+expect 78 out 'other.yaml:22:15: error: record 1 is {"business_key":"north/a"' check -c other.yaml
+sed 1d rows.jsonl >other.jsonl
+expect 78 out "other.yaml:22:15: error: the message gives 2 records, and 1 are expected" check -c other.yaml
+sed 's/value: n/valu: n/' mapped.yaml >other.yaml
+expect 78 out "other.yaml:20:13: error: unknown key 'valu' in record; did you mean 'value'?" check -c other.yaml
+expect 78 out "contract 'orders' has a measure 'value', and nothing here gives it" check -c other.yaml
+sed 's/subject: 2/subject: 3/' mapped.yaml >other.yaml
+expect 78 out "subjects of 'acme.*' have no token 3" check -c other.yaml
+sed 's/length: 1m/end: open/' mapped.yaml >other.yaml
+expect 78 out "record 1: window.end, from 'open': is 1704103200000; it has to be a text; a number needs" check -c other.yaml
 expect 0 out '"problems":[]' check --json -c good.yaml
 expect 74 out "nosuch.yaml: error: cannot be opened: No such file" check -c nosuch.yaml
 long=$(printf '%3000s' | tr ' ' x)

@@ -1,0 +1,369 @@
+/* A message through a mapping: frame, walk, rules, records. */
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "program.h"
+#include "time.h"
+
+/* ---- what the walkers ask for ---- */
+
+bool rr_run_stop(rr_run *run, rr_mapping_outcome outcome, const char *why)
+{
+    rr_text_put(run->why, why);
+    run->outcome = outcome;
+    return false;
+}
+
+static void *take(rr_run *run, size_t bytes)
+{
+    void *taken = rr_arena_zero(run->scratch, bytes);
+
+    if (taken == NULL) {
+        rr_run_stop(run, RR_MAPPING_NO_MEMORY, "");
+    }
+    return taken;
+}
+
+/* What an item of a list that was cleared had is used again, so that no message takes memory without bound. */
+rr_slot *rr_run_item(rr_run *run, rr_slot *list)
+{
+    size_t bytes = (run->mapping->item_slots + 1) * sizeof(rr_slot);
+    rr_items *items = list->items;
+
+    if (items == NULL) {
+        items = list->items = take(run, sizeof *items);
+    }
+    if (items == NULL) {
+        return NULL;
+    }
+    if (list->kind != RR_SLOT_LIST) {
+        list->kind = RR_SLOT_LIST;
+        items->count = 0;
+    }
+    if (items->count == RR_MAPPING_RECORDS_MAX) {
+        rr_run_stop(run, RR_MAPPING_TOO_LARGE, "the message has more than 256 records");
+        return NULL;
+    }
+    if (items->count == items->made) {
+        items->items[items->made] = take(run, bytes);
+        if (items->items[items->made] == NULL) {
+            return NULL;
+        }
+        items->made++;
+    } else {
+        for (size_t k = 0; k < run->mapping->item_slots; k++) {
+            items->items[items->count][k].kind = RR_SLOT_EMPTY;
+        }
+    }
+    return items->items[items->count++];
+}
+
+rr_pairs *rr_run_pairs(rr_run *run, rr_slot *slot)
+{
+    if (slot->pairs == NULL) {
+        slot->pairs = take(run, sizeof *slot->pairs);
+    }
+    if (slot->pairs != NULL && slot->kind != RR_SLOT_LIST) {
+        slot->kind = RR_SLOT_LIST;
+        slot->pairs->count = 0;
+        slot->pairs->too_many = false;
+    }
+    return slot->pairs;
+}
+
+/* ---- values ---- */
+
+bool rr_run_there(const rr_slot *slots, uint16_t slot)
+{
+    return slot == RR_SLOT_NONE || slots[slot].kind == RR_SLOT_THERE || slots[slot].kind == RR_SLOT_LIST;
+}
+
+static const rr_slot *zero_of(rr_value_type type)
+{
+    static const rr_slot zero_uint = {.kind = RR_SLOT_UINT}, zero_real = {.kind = RR_SLOT_REAL},
+                         zero_bool = {.kind = RR_SLOT_BOOL}, zero_text = {.kind = RR_SLOT_TEXT, .text = {"", 0}},
+                         zero_int = {.kind = RR_SLOT_INT};
+
+    switch (type) {
+    case RR_TYPE_UINT: return &zero_uint;
+    case RR_TYPE_REAL: return &zero_real;
+    case RR_TYPE_BOOL: return &zero_bool;
+    case RR_TYPE_TEXT: return &zero_text;
+    default: return &zero_int;
+    }
+}
+
+static const rr_slot nothing = {.kind = RR_SLOT_EMPTY};
+
+static const rr_slot *fetch_time(const rr_slot *slots, const rr_ref *ref, rr_slot *made)
+{
+    const rr_slot *seconds = &slots[ref->slot], *nanos = &slots[ref->nanos];
+
+    if (!rr_run_there(slots, ref->parent)) {
+        return &nothing;
+    }
+    made->kind = RR_SLOT_TIME;
+    made->time.seconds = seconds->kind == RR_SLOT_EMPTY ? 0 : seconds->i;
+    made->time.nanos = nanos->kind == RR_SLOT_EMPTY ? 0 : nanos->i;
+    return made;
+}
+
+static const rr_slot *fetch_slot(const rr_run *run, const rr_ref *ref, const rr_slot *item, rr_slot *made)
+{
+    const rr_slot *slots = ref->whole ? run->whole : item;
+    const rr_slot *seen = &slots[ref->slot];
+
+    if (ref->type == RR_TYPE_TIMESTAMP || ref->type == RR_TYPE_DURATION) {
+        return fetch_time(slots, ref, made);
+    }
+    return seen->kind == RR_SLOT_EMPTY && ref->implicit && rr_run_there(slots, ref->parent) ? zero_of(ref->type) : seen;
+}
+
+static const rr_slot *put_text(rr_slot *made, rr_slice text)
+{
+    made->kind = text.len == 0 ? RR_SLOT_EMPTY : RR_SLOT_TEXT;
+    made->text = text;
+    return made;
+}
+
+static const rr_slot *fetch_token(rr_slice subject, uint64_t token, rr_slot *made)
+{
+    const char *at = subject.data, *end = subject.len == 0 ? at : at + subject.len;
+
+    while (at != NULL) {
+        const char *dot = at == end ? NULL : memchr(at, '.', (size_t)(end - at));
+
+        if (--token == 0) {
+            return put_text(made, (rr_slice){at, (size_t)((dot == NULL ? end : dot) - at)});
+        }
+        at = dot == NULL ? NULL : dot + 1;
+    }
+    return &nothing;
+}
+
+static const rr_slot *fetch_header(const rr_mapping_input *in, rr_slice name, rr_slot *made)
+{
+    for (size_t k = 0; k < in->header_count; k++) {
+        if (rr_slice_equal(in->headers[k].name, name)) {
+            return put_text(made, in->headers[k].value);
+        }
+    }
+    return &nothing;
+}
+
+static const rr_slot *put_stream_time(rr_slot *made, int64_t us)
+{
+    int64_t seconds = us / RR_SECOND_US - (us % RR_SECOND_US < 0 ? 1 : 0);
+
+    made->kind = RR_SLOT_TIME;
+    made->time.seconds = seconds;
+    made->time.nanos = (us - seconds * RR_SECOND_US) * 1000;
+    return made;
+}
+
+const rr_slot *rr_run_fetch(const rr_run *run, const rr_ref *ref, const rr_slot *item, rr_slot *made)
+{
+    const rr_mapping_input *in = run->input;
+
+    switch (ref->from) {
+    case RR_FROM_PATH: return fetch_slot(run, ref, item, made);
+    case RR_FROM_HEADER: return fetch_header(in, ref->name, made);
+    case RR_FROM_SUBJECT: return fetch_token(in->subject, ref->token, made);
+    case RR_FROM_STREAM: return in->has_stream_time ? put_stream_time(made, in->stream_time_us) : &nothing;
+    default: return &nothing;
+    }
+}
+
+static bool holds(const rr_run *run, const rr_test *test)
+{
+    rr_slot made;
+    const rr_slot *seen = rr_run_fetch(run, &test->ref, NULL, &made);
+
+    return seen->kind != RR_SLOT_EMPTY && seen->kind != RR_SLOT_NULL &&
+           rr_choice_find(&test->ref, test->choices, test->choice_count, seen) != NULL;
+}
+
+/* ---- the frame ---- */
+
+/* A message's indexes in its schema: how many, then each; a single 0 stands for "the first". */
+static bool skip_indexes(rr_slice *body)
+{
+    const char *at = body->data, *end = at + body->len;
+    uint64_t count, index;
+
+    if (!rr_proto_varint(&at, end, &count)) {
+        return false;
+    }
+    count = (uint64_t)rr_proto_sint64(count);
+    for (; count != 0; count--) {
+        if (!rr_proto_varint(&at, end, &index)) {
+            return false;
+        }
+    }
+    *body = (rr_slice){at, (size_t)(end - at)};
+    return true;
+}
+
+static bool take_frame(rr_run *run)
+{
+    enum { HEAD = 5 }; /* 0, and the number of a schema */
+
+    run->body = run->input->message.len == 0 ? RR_SLICE("") : run->input->message;
+    if (run->mapping->spec->framing == RR_FRAMING_NONE) {
+        return true;
+    }
+    if (run->body.len < HEAD || run->body.data[0] != 0) {
+        return rr_run_stop(
+            run, RR_MAPPING_MALFORMED,
+            "the message does not begin with the frame of a schema registry: a byte 0 and four of a number");
+    }
+    run->body = (rr_slice){run->body.data + HEAD, run->body.len - HEAD};
+    return run->mapping->spec->is_json || skip_indexes(&run->body) ||
+           rr_run_stop(run, RR_MAPPING_MALFORMED, "the frame of the schema registry is cut off");
+}
+
+/* ---- records ---- */
+
+typedef struct output {
+    rr_run *run;
+    rr_mapping_result *result;
+} output;
+
+static bool say_why(output *o, rr_mapped *to, const rr_text *why)
+{
+    rr_text *kept = rr_arena_take(o->run->arena, sizeof *kept);
+
+    if (kept == NULL) {
+        return rr_run_stop(o->run, RR_MAPPING_NO_MEMORY, "");
+    }
+    *kept = *why;
+    to->why = kept;
+    return true;
+}
+
+static bool put_record(output *o, const rr_emit *emit, const rr_slot *item)
+{
+    rr_mapped *to = &o->result->records[o->result->count++];
+    rr_text why;
+
+    why.len = 0;
+    switch (rr_run_finish(o->run, emit, item, &to->record, &why)) {
+    case RR_FINISHED: to->kind = RR_MAPPED_RECORD; return true;
+    case RR_FINISHED_SKIP: to->kind = RR_MAPPED_SKIPPED; return true;
+    case RR_FINISHED_MALFORMED: to->kind = RR_MAPPED_MALFORMED; return say_why(o, to, &why);
+    case RR_FINISHED_TOO_LARGE: to->kind = RR_MAPPED_TOO_LARGE; return say_why(o, to, &why);
+    default: return rr_run_stop(o->run, RR_MAPPING_NO_MEMORY, "");
+    }
+}
+
+static bool applies(const rr_run *run, const rr_emit *emit)
+{
+    for (size_t k = 0; k < emit->when_count; k++) {
+        if (!holds(run, &emit->when[k])) {
+            return false;
+        }
+    }
+    return emit->when_count != 0 || rr_run_there(run->whole, emit->there);
+}
+
+static bool put_missing(output *o, const rr_emit *emit)
+{
+    rr_mapped *to = &o->result->records[o->result->count++];
+    rr_text why = {.len = 0};
+
+    to->kind = RR_MAPPED_MALFORMED;
+    rr_text_put(&why, "`each` takes '");
+    rr_text_slice(&why, emit->at);
+    rr_text_put(&why, "' of this message, and it is not there");
+    return say_why(o, to, &why);
+}
+
+static bool put_half(output *o, const rr_emit *emit)
+{
+    if (!applies(o->run, emit)) {
+        return true;
+    }
+    return rr_run_there(o->run->whole, emit->there) ? put_record(o, emit, NULL) : put_missing(o, emit);
+}
+
+static const rr_items *items_of(const rr_run *run)
+{
+    uint16_t slot = run->mapping->items_slot;
+
+    return slot != RR_SLOT_NONE && run->whole[slot].kind == RR_SLOT_LIST ? run->whole[slot].items : NULL;
+}
+
+static bool put_records(output *o)
+{
+    const rr_mapping *m = o->run->mapping;
+    const rr_items *items = items_of(o->run);
+    size_t most = m->spec->has_each ? (items == NULL ? 0 : items->count) : m->emit_count;
+    bool good = true;
+
+    if (most == 0) {
+        return rr_run_stop(o->run, RR_MAPPING_SKIPPED, "");
+    }
+    o->result->records = rr_arena_zero(o->run->arena, most * sizeof *o->result->records);
+    if (o->result->records == NULL) {
+        return rr_run_stop(o->run, RR_MAPPING_NO_MEMORY, "");
+    }
+    for (size_t k = 0; good && k < most; k++) {
+        good = m->spec->has_each ? put_record(o, &m->emits[0], items->items[k]) : put_half(o, &m->emits[k]);
+    }
+    return good &&
+           (o->result->count != 0 || rr_run_stop(o->run, RR_MAPPING_MALFORMED,
+                                                 "no part of `each` applies to this message; `skip` can name such"));
+}
+
+static bool is_skipped(const rr_run *run)
+{
+    for (size_t k = 0; k < run->mapping->skip_count; k++) {
+        if (holds(run, &run->mapping->skips[k])) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool decode(output *o)
+{
+    rr_run *run = o->run;
+    const rr_mapping *m = run->mapping;
+
+    if (run->input->message.len > RR_MAPPING_MESSAGE_MAX) {
+        return rr_run_stop(run, RR_MAPPING_TOO_LARGE, "the message has more than 1048576 bytes");
+    }
+    if (run->input->message.len == 0 && m->spec->skip_empty) {
+        return rr_run_stop(run, RR_MAPPING_SKIPPED, "");
+    }
+    run->whole = take(run, (m->whole_slots + 1) * sizeof *run->whole);
+    if (run->whole == NULL || !take_frame(run) || !(m->spec->is_json ? rr_run_json : rr_run_proto)(run)) {
+        return false;
+    }
+    return is_skipped(run) ? rr_run_stop(run, RR_MAPPING_SKIPPED, "") : put_records(o);
+}
+
+void rr_mapping_run(const rr_mapping *mapping, const rr_mapping_input *input, rr_arena *arena, rr_arena *scratch,
+                    rr_mapping_result *result)
+{
+    const rr_arena before = *arena;
+    rr_run run = {.mapping = mapping,
+                  .input = input,
+                  .arena = arena,
+                  .scratch = scratch,
+                  .outcome = RR_MAPPING_RECORDS,
+                  .why = &result->why};
+    output o = {&run, result};
+
+    result->records = NULL;
+    result->count = 0;
+    result->why.len = 0;
+    rr_arena_reset(scratch);
+    if (!decode(&o)) {
+        /* Blocks that were got stay the arena's, for what comes next. */
+        arena->at = before.at;
+        arena->end = before.end;
+        arena->block = before.block;
+        result->records = NULL;
+        result->count = 0;
+    }
+    result->outcome = run.outcome;
+}
