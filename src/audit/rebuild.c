@@ -73,7 +73,7 @@ static rr_status fill_and_switch(rr_rebuild *r)
     rr_status status;
 
     r->batch = rr_batch_new(r->options->store_ops, r->options->store, &batch);
-    status = r->batch == NULL ? rr_rebuild_no_memory(r->error) : rr_rebuild_put_contracts(r);
+    status = r->batch == NULL ? rr_rebuild_no_memory(r->error) : rr_rebuild_put_notes(r);
     status = status == RR_OK ? rr_rebuild_catch_up(r, FEW) : status;
     if (status == RR_OK) {
         rr_rebuild_log(r, RR_LOG_INFO, "%" PRIu64 " records were read into prefix %.*s; verifying them",

@@ -60,6 +60,7 @@ static bool parse_name(rr_slice rest, rr_slice *kind, rr_slice *name)
 static bool is_ours(const rr_rebuild *r, rr_slice rest)
 {
     static const char *const kinds[] = {"", "status", "open", "log", "contract"};
+    static const char *const source_kinds[] = {"checkpoint", "mapping", "hold"};
     size_t contracts = r->options->contract_count;
     rr_slice kind, name;
 
@@ -71,7 +72,12 @@ static bool is_ours(const rr_rebuild *r, rr_slice rest)
             return is_among(r->contracts, contracts, name) || (name.len == 0 && strcmp(kinds[k], "log") == 0);
         }
     }
-    return rr_slice_equal(kind, RR_SLICE("checkpoint")) && is_among(r->sources, r->options->source_count, name);
+    for (size_t k = 0; k < sizeof source_kinds / sizeof *source_kinds; k++) {
+        if (rr_slice_equal(kind, rr_slice_of(source_kinds[k]))) {
+            return is_among(r->sources, r->options->source_count, name);
+        }
+    }
+    return false;
 }
 
 /* Every key of ours below another generation than the one in force. */

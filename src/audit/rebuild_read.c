@@ -48,8 +48,10 @@ void rr_rebuild_report_stuck(void *context, const rr_error *error)
 
 /* Refused records get no dead letter here: they had one when they were first decided. A changed contract may refuse more,
  * so the first one is shown. */
-static void note_refused(rr_rebuild *r, const rr_item *item)
+static void note_refused(void *context, const rr_item *item)
 {
+    rr_rebuild *r = context;
+
     if (r->totals->refused++ == 0) {
         rr_rebuild_log(r, RR_LOG_WARNING,
                        "sequence %" PRIu64 " has no effect under this contract (others are counted): %s: %.*s",
@@ -91,24 +93,20 @@ static bool take_delivery(void *context, const rr_delivery *delivery)
 {
     rr_rebuild *r = context;
     const rr_bound_source *source = &r->options->sources[r->source];
-    const rr_contract *contract = source->route(source->context, delivery->subject);
-    const rr_item *item;
+    rr_bound_route route = source->route(source->context, delivery->subject);
+    size_t before = r->intake.count;
 
     r->positions[r->source] = (rr_rebuild_position){delivery->stream_sequence, rr_checkpoint_digest(delivery->payload)};
     r->round_records++;
-    if (contract == NULL) {
+    if (route.contract == NULL) {
         return true;
     }
-    item = rr_intake_add_routed(&r->intake, contract, source->stream, delivery,
-                                rr_intake_replay_clock(contract, r->options->now_us()));
-    if (item == NULL) {
+    if (!rr_intake_add_routed(&r->intake, route, source->stream, delivery,
+                              rr_intake_replay_clock(route.contract, r->options->now_us()))) {
         r->status = rr_rebuild_no_memory(r->error);
         return false;
     }
-    if (item->refused) {
-        note_refused(r, item);
-        rr_intake_drop_last(&r->intake);
-    }
+    rr_intake_drop_refused(&r->intake, before, note_refused, r);
     if (rr_intake_is_full(&r->intake)) {
         decide(r);
     }

@@ -32,12 +32,17 @@ static rr_status put_new(rr_rebuild *r, const char *kind, rr_slice name, rr_slic
     return status;
 }
 
-rr_status rr_rebuild_put_contracts(rr_rebuild *r)
+rr_status rr_rebuild_put_notes(rr_rebuild *r)
 {
     rr_status status = RR_OK;
 
     for (size_t k = 0; k < r->options->contract_count && status == RR_OK; k++) {
         status = put_new(r, "contract", r->options->contracts[k].contract->name, r->options->contracts[k].text);
+    }
+    for (size_t k = 0; k < r->options->source_count && status == RR_OK; k++) {
+        if (r->options->sources[k].mappings.len != 0) {
+            status = put_new(r, "mapping", r->options->sources[k].name, r->options->sources[k].mappings);
+        }
     }
     return status;
 }

@@ -5,7 +5,7 @@
 
 #include "rebuild_state.h"
 
-rr_status rr_rebuild_put_contracts(rr_rebuild *r);
+rr_status rr_rebuild_put_notes(rr_rebuild *r);
 
 /* Pauses the daemons, reads the rest, writes the checkpoints and switches readers over. */
 rr_status rr_rebuild_switch_over(rr_rebuild *r);

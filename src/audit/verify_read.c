@@ -25,25 +25,23 @@ static bool take_delivery(void *context, const rr_delivery *delivery)
     rr_verify *v = context;
     const rr_bound_source *source = &v->options->sources[v->source];
     rr_verify_coverage *c = &v->coverage[v->source];
-    const rr_item *item;
+    rr_bound_route route = source->route(source->context, delivery->subject);
+    size_t before = v->intake.count;
 
     if (c->read_upto == 0) {
         c->since_us = delivery->stored_at_us;
     }
     c->read_upto = delivery->stream_sequence;
     if (delivery->stream_sequence < c->starts_at || delivery->stored_at_us < c->starts_at_us ||
-        source->route(source->context, delivery->subject) != v->options->contract) {
+        route.contract != v->options->contract) {
         return true;
     }
     /* No clock: a record that was admitted in time is admitted again, though its cell may have expired since. */
-    item = rr_intake_add_routed(&v->intake, v->options->contract, source->stream, delivery, INT64_MIN);
-    if (item == NULL) {
+    if (!rr_intake_add_routed(&v->intake, route, source->stream, delivery, INT64_MIN)) {
         v->status = rr_verify_no_memory(v->error);
         return false;
     }
-    if (item->refused) {
-        rr_intake_drop_last(&v->intake);
-    }
+    rr_intake_drop_refused(&v->intake, before, NULL, NULL);
     if (rr_intake_is_full(&v->intake)) {
         decide(v);
     }

@@ -1,21 +1,23 @@
-/* Decoding and admitting one delivery. For callers of rr_batch that keep items of their own; rr_intake does it for the
- * others. */
+/* Checking one decoded record against its contract. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #ifndef RR_ADMIT_H
 #define RR_ADMIT_H
 
-#include "bindings.h"
+#include <rr/source.h>
+
 #include "item.h"
+#include "text.h"
 
-/* Fills the item and its record, whose bytes lie in the arena. A record that cannot be joined makes a refused item, with
- * the outcome set. now_us: the wall clock, to refuse a record whose cell may have expired; INT64_MIN: admit it. False:
- * memory ran out. */
-bool rr_admit_delivery(const rr_bound_source *source, const rr_delivery *delivery, int64_t now_us, rr_arena *arena,
-                       rr_item *item, rr_record *record);
-
-/* The same where the contract is known. `stream` must outlive the item. contract NULL: the item is refused as unrouted. */
-bool rr_admit_payload(const rr_contract *contract, rr_slice stream, const rr_delivery *delivery, int64_t now_us,
-                      rr_arena *arena, rr_item *item, rr_record *record);
+/* Fills an item from what decoding gave.
+ *
+ * decoded  RECORD: `record` is admitted or refused; MALFORMED, TOO_LARGE: the item is refused
+ * why      what decoding said of it; may be empty
+ * stream   where the delivery comes from; outlives the item
+ * now_us   the wall clock, to refuse a record whose cell may have expired; INT64_MIN: such a record is admitted
+ *
+ * contract NULL: the item is refused as unrouted. False: memory ran out. */
+bool rr_admit_decoded(rr_item *item, const rr_contract *contract, rr_record *record, rr_decoded decoded, rr_text *why,
+                      rr_slice stream, const rr_delivery *delivery, int64_t now_us, rr_arena *arena);
 
 /* Sets the outcome of an item that cannot be joined. */
 void rr_item_refuse(rr_item *item, rr_reason reason);

@@ -1,4 +1,4 @@
-/* Sources that are open, and the contracts that their subjects are routed to. */
+/* What a running reconciler works with: sources that are open, with the routes that their subjects take. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #ifndef RR_BINDINGS_H
 #define RR_BINDINGS_H
@@ -6,23 +6,30 @@
 #include <rr/source.h>
 
 #include "contract.h"
+#include "mapping.h"
+
+/* Where the messages of a subject lead. */
+typedef struct rr_bound_route {
+    const rr_contract *contract; /* NULL: the subject is not routed */
+    const rr_mapping *mapping;   /* NULL: messages are rr.v1.Result */
+} rr_bound_route;
 
 /* One opened source. */
 typedef struct rr_bound_source {
     const rr_source_ops *ops;
     rr_source *source;
     rr_slice name, stream, consumer;
-    size_t batch;             /* most records that are fetched and decided together */
-    const char *dead_letters; /* subject prefix; NULL: refused records are only counted (`run --observe`) */
-    /* The contract of a subject, or NULL. */
-    const rr_contract *(*route)(const void *context, rr_slice subject);
+    size_t batch;             /* deliveries taken at once */
+    const char *dead_letters; /* subject prefix; NULL: refused records are counted and dropped (observe only) */
+    rr_slice mappings;        /* canonical text of all its mappings, for the fingerprint; empty: it has none */
+    rr_bound_route (*route)(const void *context, rr_slice subject);
     const void *context;
 } rr_bound_source;
 
 typedef struct rr_bound_contract {
     const rr_contract *contract;
-    rr_slice text; /* canonical; compared with the note in the store */
-    rr_eras *eras; /* of `contract`, kept equal to the note in the store; NULL: the note is not followed */
+    rr_slice text; /* canonical, for the fingerprint */
+    rr_eras *eras; /* those of `contract`, kept as the note in the store says; NULL: not followed */
 } rr_bound_contract;
 
 #endif

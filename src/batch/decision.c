@@ -57,6 +57,9 @@ rr_slice rr_decision_write(const rr_item *item, int64_t now_us, rr_buf *text, rr
     if (record->stream.len != 0) {
         put_delivery(text, record);
     }
+    if (item->of > 1) {
+        rr_buf_format(text, ",\"index\":%zu,\"of\":%zu", item->index, item->of);
+    }
     if (item->why.len != 0) {
         put_string(text, "text", item->why);
     }

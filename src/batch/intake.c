@@ -6,17 +6,20 @@
 
 #include "admit.h"
 #include "must.h"
+#include "record_proto.h"
 
 bool rr_intake_init(rr_intake *intake, size_t room)
 {
     *intake = (rr_intake){0};
     rr_arena_init(&intake->arena, 0);
+    rr_arena_init(&intake->scratch, 0);
     return rr_intake_reserve(intake, room);
 }
 
 void rr_intake_fini(rr_intake *intake)
 {
     rr_arena_fini(&intake->arena);
+    rr_arena_fini(&intake->scratch);
     free(intake->items);
     free(intake->records);
     *intake = (rr_intake){0};
@@ -33,39 +36,168 @@ bool rr_intake_reserve(rr_intake *intake, size_t room)
     intake->items = calloc(room, sizeof *intake->items);
     intake->records = calloc(room, sizeof *intake->records);
     intake->room = intake->items == NULL || intake->records == NULL ? 0 : room;
+    intake->item_room = intake->room;
     return intake->room != 0;
 }
 
-rr_item *rr_intake_add(rr_intake *intake, const rr_bound_source *source, const rr_delivery *delivery, int64_t now_us)
+/* Messages of many records need more items than deliveries. The items are in nobody's hands yet, so they may move. */
+static bool reserve_items(rr_intake *intake, size_t more)
+{
+    size_t room = intake->item_room;
+    rr_item *items;
+
+    if (room - intake->count >= more) {
+        return true;
+    }
+    while (room - intake->count < more) {
+        room *= 2;
+    }
+    items = realloc(intake->items, room * sizeof *items);
+    if (items == NULL) {
+        return false;
+    }
+    intake->items = items;
+    intake->item_room = room;
+    return true;
+}
+
+/* The next item, of a record at its place in the message. */
+static bool add_item(rr_intake *intake, rr_bound_route route, rr_record *record, rr_decoded decoded, rr_text *why,
+                     rr_slice stream, const rr_delivery *delivery, int64_t now_us)
+{
+    rr_item *item = &intake->items[intake->count];
+
+    if (!rr_admit_decoded(item, route.contract, record, decoded, why, stream, delivery, now_us, &intake->arena)) {
+        return false;
+    }
+    item->delivery = intake->deliveries;
+    item->is_mapped = route.mapping != NULL;
+    intake->count++;
+    return true;
+}
+
+static bool add_own_form(rr_intake *intake, rr_bound_route route, rr_slice stream, const rr_delivery *delivery,
+                         int64_t now_us)
+{
+    rr_record *record = &intake->records[intake->deliveries];
+    rr_text why = {.len = 0};
+    int64_t clock_us;
+    rr_decoded decoded = rr_record_from_proto(delivery->payload, false, &intake->arena, record, &clock_us, &why);
+
+    return decoded != RR_DECODED_NO_MEMORY && reserve_items(intake, 1) &&
+           add_item(intake, route, record, decoded, &why, stream, delivery, now_us);
+}
+
+/* A message that is wrong as a whole is one refused record. */
+static bool add_broken(rr_intake *intake, rr_bound_route route, rr_decoded decoded, rr_text *why, rr_slice stream,
+                       const rr_delivery *delivery, int64_t now_us)
+{
+    rr_record *record = &intake->records[intake->deliveries];
+
+    *record = (rr_record){0};
+    return reserve_items(intake, 1) && add_item(intake, route, record, decoded, why, stream, delivery, now_us);
+}
+
+static rr_decoded decoded_as(rr_mapped_kind kind)
+{
+    return kind == RR_MAPPED_RECORD      ? RR_DECODED_RECORD
+           : kind == RR_MAPPED_TOO_LARGE ? RR_DECODED_TOO_LARGE
+                                         : RR_DECODED_MALFORMED;
+}
+
+static bool add_records(rr_intake *intake, rr_bound_route route, rr_mapping_result *result, rr_slice stream,
+                        const rr_delivery *delivery, int64_t now_us)
+{
+    size_t before = intake->count, skipped = 0;
+
+    if (!reserve_items(intake, result->count)) {
+        return false;
+    }
+    for (size_t k = 0; k < result->count; k++) {
+        rr_mapped *mapped = &result->records[k];
+        rr_text why;
+
+        if (mapped->kind == RR_MAPPED_SKIPPED) {
+            skipped++;
+            continue;
+        }
+        why.len = 0;
+        if (mapped->why != NULL) {
+            why = *mapped->why;
+        }
+        if (!add_item(intake, route, &mapped->record, decoded_as(mapped->kind), &why, stream, delivery, now_us)) {
+            intake->count = before;
+            return false;
+        }
+        intake->items[intake->count - 1].index = k;
+        intake->items[intake->count - 1].of = result->count;
+    }
+    intake->skipped += skipped;
+    return true;
+}
+
+static bool add_mapped(rr_intake *intake, rr_bound_route route, rr_slice stream, const rr_delivery *delivery,
+                       int64_t now_us)
+{
+    rr_mapping_input input = {.message = delivery->payload,
+                              .subject = delivery->subject,
+                              .headers = delivery->headers,
+                              .header_count = delivery->header_count,
+                              .has_stream_time = true,
+                              .stream_time_us = delivery->stored_at_us};
+    rr_mapping_result result;
+
+    rr_mapping_run(route.mapping, &input, &intake->arena, &intake->scratch, &result);
+    switch (result.outcome) {
+    case RR_MAPPING_RECORDS: return add_records(intake, route, &result, stream, delivery, now_us);
+    case RR_MAPPING_SKIPPED: intake->skipped++; return true;
+    case RR_MAPPING_MALFORMED:
+    case RR_MAPPING_TOO_LARGE:
+        return add_broken(intake, route,
+                          result.outcome == RR_MAPPING_MALFORMED ? RR_DECODED_MALFORMED : RR_DECODED_TOO_LARGE,
+                          &result.why, stream, delivery, now_us);
+    case RR_MAPPING_NO_MEMORY: break;
+    }
+    return false;
+}
+
+bool rr_intake_add(rr_intake *intake, const rr_bound_source *source, const rr_delivery *delivery, int64_t now_us)
 {
     return rr_intake_add_routed(intake, source->route(source->context, delivery->subject), source->stream, delivery,
                                 now_us);
 }
 
-rr_item *rr_intake_add_routed(rr_intake *intake, const rr_contract *contract, rr_slice stream,
-                              const rr_delivery *delivery, int64_t now_us)
+bool rr_intake_add_routed(rr_intake *intake, rr_bound_route route, rr_slice stream, const rr_delivery *delivery,
+                          int64_t now_us)
 {
-    rr_item *item = &intake->items[intake->count];
+    bool good;
 
-    RR_MUST(!rr_intake_is_full(intake));
-    if (!rr_admit_payload(contract, stream, delivery, now_us, &intake->arena, item, &intake->records[intake->count])) {
-        return NULL;
-    }
-    intake->count++;
-    return item;
+    RR_MUST(intake->deliveries < intake->room);
+    good = route.mapping == NULL ? add_own_form(intake, route, stream, delivery, now_us)
+                                 : add_mapped(intake, route, stream, delivery, now_us);
+    intake->deliveries += good;
+    return good;
 }
 
-void rr_intake_drop_last(rr_intake *intake)
+void rr_intake_drop_refused(rr_intake *intake, size_t from, void (*refused)(void *context, const rr_item *item),
+                            void *context)
 {
-    RR_MUST(intake->count != 0);
-    intake->count--;
-    intake->dropped++;
+    size_t kept = from;
+
+    for (size_t k = from; k < intake->count; k++) {
+        if (!intake->items[k].refused) {
+            intake->items[kept++] = intake->items[k];
+        } else if (refused != NULL) {
+            refused(context, &intake->items[k]);
+        }
+    }
+    intake->count = kept;
 }
 
 void rr_intake_reset(rr_intake *intake)
 {
     rr_arena_reset(&intake->arena);
-    intake->count = intake->dropped = 0;
+    intake->count = intake->deliveries = intake->skipped = 0;
 }
 
 int64_t rr_intake_replay_clock(const rr_contract *contract, int64_t now_us)

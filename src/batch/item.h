@@ -8,6 +8,9 @@
 typedef struct rr_item {
     const rr_contract *contract; /* NULL: unknown; then `refused` is set */
     rr_record *record;           /* admitted, unless `refused` */
+    size_t delivery;             /* the caller's: which of its deliveries the record came in */
+    size_t index, of;            /* its place in that message, from 0, and how many the message holds */
+    bool is_mapped;              /* a mapping made the record */
     bool refused;                /* in: the outcome is set already; only its alert is to be stored */
     rr_slice why;                /* a sentence for the decision log; may be empty */
     rr_outcome outcome;          /* out */

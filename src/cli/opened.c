@@ -10,9 +10,25 @@
 #include "plugins.h"
 #include "ports.h"
 
-static const rr_contract *find_contract(const void *context, rr_slice subject)
+static rr_bound_route find_route(const void *context, rr_slice subject)
 {
-    return rr_source_route(context, subject);
+    const rr_route *route = rr_source_route(context, subject);
+
+    return route == NULL ? (rr_bound_route){NULL, NULL} : (rr_bound_route){route->under, route->mapping};
+}
+
+/* The canonical text of a source's mappings; empty where it has none. False: memory ran out. */
+static bool print_mappings(const rr_source_config *source, rr_buf *out)
+{
+    for (size_t k = 0; k < source->route_count; k++) {
+        const rr_route *route = &source->routes[k];
+
+        if (route->mapping != NULL) {
+            rr_buf_format(out, "subject %s contract %s\n", route->subject, route->contract);
+            rr_mapping_print(route->mapping, out);
+        }
+    }
+    return rr_buf_ok(out);
 }
 
 static rr_status bind_contracts(rr_opened *opened, rr_error *error)
@@ -31,19 +47,26 @@ static rr_status bind_contracts(rr_opened *opened, rr_error *error)
     return RR_OK;
 }
 
-static void bind_sources(rr_opened *opened)
+static rr_status bind_sources(rr_opened *opened, rr_error *error)
 {
     for (size_t k = 0; k < opened->config.source_count; k++) {
         const rr_source_config *source = &opened->config.sources[k];
+        rr_buf mappings = {0};
 
+        if (!print_mappings(source, &mappings)) {
+            rr_buf_fini(&mappings);
+            return rr_fail(error, RR_MEMORY, "no memory for the mappings");
+        }
         opened->sources[k] = (rr_bound_source){.name = rr_slice_of(source->name),
                                                .stream = rr_slice_of(source->options.stream),
                                                .consumer = rr_slice_of(source->options.consumer),
                                                .batch = source->options.batch == 0 ? 1024 : source->options.batch,
                                                .dead_letters = source->dead_letters,
-                                               .route = find_contract,
+                                               .mappings = rr_buf_view(&mappings),
+                                               .route = find_route,
                                                .context = source};
     }
+    return RR_OK;
 }
 
 rr_status rr_opened_read(rr_opened *opened, const rr_args *args, rr_error *error)
@@ -81,8 +104,8 @@ rr_status rr_opened_read(rr_opened *opened, const rr_args *args, rr_error *error
     if (opened->sources == NULL || opened->channels == NULL || opened->contracts == NULL || opened->eras == NULL) {
         return rr_fail(error, RR_MEMORY, "no memory");
     }
-    bind_sources(opened);
-    return bind_contracts(opened, error);
+    status = bind_sources(opened, error);
+    return status == RR_OK ? bind_contracts(opened, error) : status;
 }
 
 static rr_status open_store(rr_opened *opened, rr_store **store, rr_error *error)
@@ -202,6 +225,9 @@ void rr_opened_close(rr_opened *opened)
     }
     if (opened->outbox_store != NULL) {
         opened->store_ops->close(opened->outbox_store);
+    }
+    for (size_t k = 0; opened->sources != NULL && k < opened->config.source_count; k++) {
+        free((char *)opened->sources[k].mappings.data);
     }
     free(opened->sources);
     free(opened->channels);

@@ -155,6 +155,7 @@ static rr_status serve(rr_opened *opened, const rr_args *args, bool accept, bool
                                   .channel_count = observe ? 0 : opened->config.channel_count,
                                   .observe = observe,
                                   .accept_contract = accept ? rr_contract_reread : NULL,
+                                  .accept_refusals = rr_args_flag(args, "accept-refusals"),
                                   .until_idle = rr_args_flag(args, "until-idle"),
                                   .drain_timeout_ms = opened->config.drain_timeout_ms,
                                   .env.stop = &stop,
@@ -211,7 +212,8 @@ static int run(const rr_args *args)
 
 static const rr_cli_option options[] = {
     {.name = "config", .letter = 'c', .argument = "FILE", .required = true, .help = "the configuration, in YAML"},
-    {.name = "accept-contracts", .help = "take contracts whose text differs from the stored text"},
+    {.name = "accept-contracts", .help = "take contracts and mappings whose text differs from the stored text"},
+    {.name = "accept-refusals", .help = "hold no source although nearly all records of a mapping are refused"},
     {.name = "observe", .help = "decide in memory; store nothing and acknowledge nothing"},
     {.name = "until-idle", .help = "end when all records of the streams are settled"},
     RR_CLI_END,

@@ -71,8 +71,8 @@ void rr_config_fini(rr_config *config);
 /* True if a subject matches a pattern of NATS: `*` is one token, `>` at the end one or more. */
 bool rr_subject_matches(const char *pattern, rr_slice subject);
 
-/* The contract of a subject by a source's routes, or NULL. */
-const rr_contract *rr_source_route(const rr_source_config *source, rr_slice subject);
+/* The route of a subject, or NULL. */
+const rr_route *rr_source_route(const rr_source_config *source, rr_slice subject);
 
 /* The keys of the file, for documentation. */
 extern const rr_option rr_config_options[];

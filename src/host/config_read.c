@@ -513,11 +513,11 @@ void rr_config_fini(rr_config *config)
     *config = (rr_config){0};
 }
 
-const rr_contract *rr_source_route(const rr_source_config *source, rr_slice subject)
+const rr_route *rr_source_route(const rr_source_config *source, rr_slice subject)
 {
     for (size_t i = 0; i < source->route_count; i++) {
         if (rr_subject_matches(source->routes[i].subject, subject)) {
-            return source->routes[i].under;
+            return &source->routes[i];
         }
     }
     return NULL;

@@ -626,7 +626,7 @@ static void read_each(const rr_reading *reading, const rr_yaml_node *node, void 
 static void read_headers(const rr_reading *reading, const rr_yaml_node *node, void *target)
 {
     rr_mapping_example *example = target;
-    rr_mapping_header *headers;
+    rr_header *headers;
 
     if (node->kind != RR_YAML_MAP || !is_short(reading, node, HEADERS_MAX)) {
         rr_option_expect(reading, node, "headers", "a mapping like {X-Job-Attempt: 7}");
@@ -637,7 +637,7 @@ static void read_headers(const rr_reading *reading, const rr_yaml_node *node, vo
         rr_mapping_literal value;
 
         if (literal_of(reading, item, "a header", &value)) {
-            headers[example->header_count++] = (rr_mapping_header){item->key->raw, value.text};
+            headers[example->header_count++] = (rr_header){item->key->raw, value.text};
         }
     }
     example->headers = headers;

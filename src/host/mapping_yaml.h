@@ -13,7 +13,7 @@ enum { RR_DESCRIPTOR_SET_MAX = 16 * 1024 * 1024 }; /* bytes of a file */
 typedef struct rr_mapping_example {
     const char *message; /* a file with its bytes */
     rr_slice subject;
-    const rr_mapping_header *headers;
+    const rr_header *headers;
     size_t header_count;
     bool has_stream_time;
     int64_t stream_time_us;

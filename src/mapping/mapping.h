@@ -25,6 +25,8 @@
 #ifndef RR_MAPPING_H
 #define RR_MAPPING_H
 
+#include <rr/source.h>
+
 #include "buf.h"
 #include "contract.h"
 #include "mapping_spec.h"
@@ -62,14 +64,10 @@ size_t rr_mapping_headers(const rr_mapping *mapping, const rr_slice **names);
  * written in other words. Check with rr_buf_ok. */
 void rr_mapping_print(const rr_mapping *mapping, rr_buf *out);
 
-typedef struct rr_mapping_header {
-    rr_slice name, value;
-} rr_mapping_header;
-
 /* A message as it came. */
 typedef struct rr_mapping_input {
     rr_slice message, subject;
-    const rr_mapping_header *headers; /* at least those that the mapping reads; the first of a name counts */
+    const rr_header *headers; /* at least those that the mapping reads; the first of a name counts */
     size_t header_count;
     bool has_stream_time;
     int64_t stream_time_us; /* when the stream stored it */

@@ -6,6 +6,7 @@
 
 #include "contract_check.h"
 #include "generation.h"
+#include "mapping_check.h"
 #include "source_checkpoint.h"
 
 enum { TICK_US = 1000000, PAUSE_POLL_MS = 100 };
@@ -113,6 +114,7 @@ rr_status rr_recovery_tick(rr_recovery *recovery, rr_error *error)
         return RR_OK; /* what lies below our prefix is no longer used by anybody */
     }
     status = status == RR_OK ? rr_contracts_check(recovery, NULL, error) : status;
+    status = status == RR_OK ? rr_mappings_check(recovery, RR_MAPPINGS_ACCEPT_NONE, error) : status;
     status = status == RR_OK ? advance_checkpoints(recovery, error) : status;
     if (status != RR_OK) {
         rr_recovery_suspect_store(recovery);

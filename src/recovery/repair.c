@@ -51,13 +51,13 @@ static void decide(slice_read *read)
 static bool take(void *context, const rr_delivery *delivery)
 {
     slice_read *read = context;
-    const rr_contract *contract = read->source->route(read->source->context, delivery->subject);
-    int64_t now_us = rr_intake_replay_clock(contract, read->recovery->env->now_us());
+    rr_bound_route route = read->source->route(read->source->context, delivery->subject);
+    int64_t now_us = rr_intake_replay_clock(route.contract, read->recovery->env->now_us());
 
     if (delivery->stored_at_us < read->starts_at_us) {
         return true;
     }
-    if (rr_intake_add_routed(&read->intake, contract, read->source->stream, delivery, now_us) == NULL) {
+    if (!rr_intake_add_routed(&read->intake, route, read->source->stream, delivery, now_us)) {
         read->status = rr_fail(read->error, RR_MEMORY, "memory ran out");
         return false;
     }

@@ -7,7 +7,7 @@
 #include "checkpoint.h"
 #include "time.h"
 
-enum { HEADERS = 12 };
+enum { HEADERS = 13 };
 
 static rr_slice kept(rr_buf *text, rr_arena *arena)
 {
@@ -80,9 +80,44 @@ static rr_slice time_of(int64_t time_us, rr_arena *arena)
     return rr_arena_copy(arena, (rr_slice){text, rr_time_print(time_us, text)});
 }
 
-bool rr_dead_letter_write(rr_publication *letter, const char *prefix, const rr_item *item, const rr_delivery *delivery,
-                          rr_buf *text, rr_arena *arena)
+static bool is_dead(const rr_item *item)
 {
+    return rr_verdict_settle(item->outcome.verdict) == RR_SETTLE_DEAD_LETTER;
+}
+
+static const rr_item *first_dead(const rr_item *items, size_t count)
+{
+    const rr_item *item = items;
+
+    while (item + 1 < items + count && !is_dead(item)) {
+        item++;
+    }
+    return item;
+}
+
+/* "2 of 12: 3, 7", the places counted from 1. */
+static rr_slice refused_of(const rr_item *items, size_t count, rr_buf *text, rr_arena *arena)
+{
+    size_t dead = 0;
+
+    for (size_t k = 0; k < count; k++) {
+        dead += is_dead(&items[k]);
+    }
+    rr_buf_clear(text);
+    rr_buf_format(text, "%zu of %zu:", dead, items->of);
+    dead = 0;
+    for (size_t k = 0; k < count; k++) {
+        if (is_dead(&items[k])) {
+            rr_buf_format(text, dead++ == 0 ? " %zu" : ", %zu", items[k].index + 1);
+        }
+    }
+    return kept(text, arena);
+}
+
+bool rr_dead_letter_write(rr_publication *letter, const char *prefix, const rr_item *items, size_t count,
+                          const rr_delivery *delivery, rr_buf *text, rr_arena *arena)
+{
+    const rr_item *item = first_dead(items, count);
     rr_header *headers = rr_arena_take(arena, HEADERS * sizeof *headers);
 
     *letter = (rr_publication){
@@ -94,6 +129,9 @@ bool rr_dead_letter_write(rr_publication *letter, const char *prefix, const rr_i
     add(letter, headers, "Rr-Reason", rr_slice_of(rr_reason_word(item->outcome.reason)));
     add(letter, headers, "Rr-Text", one_line(item->why, text, arena));
     add(letter, headers, "Rr-Verdict", rr_slice_of(rr_verdict_word(item->outcome.verdict)));
+    if (items->of > 1) {
+        add(letter, headers, "Rr-Refused", refused_of(items, count, text, arena));
+    }
     add(letter, headers, "Rr-Contract",
         one_line(item->contract == NULL ? (rr_slice){NULL, 0} : item->contract->name, text, arena));
     add(letter, headers, "Rr-Subject", one_line(delivery->subject, text, arena));

@@ -26,7 +26,8 @@ static void decide(observation *o)
     for (size_t k = 0; k < o->intake->count && o->status == RR_OK; k++) {
         service->totals->verdicts[o->intake->items[k].outcome.verdict]++;
     }
-    service->totals->deliveries += o->intake->count;
+    service->totals->deliveries += o->intake->deliveries;
+    service->totals->skipped += o->intake->skipped;
     rr_intake_reset(o->intake);
 }
 
@@ -35,7 +36,7 @@ static bool take(void *context, const rr_delivery *delivery)
     observation *o = context;
     const rr_environment *env = o->service->env;
 
-    if (rr_intake_add(o->intake, o->source, delivery, env->now_us()) == NULL) {
+    if (!rr_intake_add(o->intake, o->source, delivery, env->now_us())) {
         o->status = rr_service_no_memory(o->error);
         return false;
     }

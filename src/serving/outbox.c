@@ -81,6 +81,15 @@ static rr_slice cell_of(yajl_val entry, rr_buf *text, rr_arena *arena)
     return rr_buf_ok(text) ? rr_arena_copy(arena, rr_buf_view(text)) : (rr_slice){NULL, 0};
 }
 
+/* Of a message of several records each has alerts of its own. */
+static void put_index(rr_buf *text, rr_slice index)
+{
+    if (index.len != 0) {
+        rr_buf_char(text, '/');
+        rr_buf_slice(text, index);
+    }
+}
+
 /* The same alert has the same id, however often it is sent: its kind, where its record stands in the stream, and when the
  * stream stored it, for one made anew has another record there. */
 static rr_slice id_of(yajl_val entry, rr_slice store_id, const char *kind, rr_buf *text, rr_arena *arena)
@@ -99,6 +108,7 @@ static rr_slice id_of(yajl_val entry, rr_slice store_id, const char *kind, rr_bu
         rr_buf_slice(text, sequence);
         rr_buf_char(text, '/');
         rr_buf_slice(text, stored_at);
+        put_index(text, number_at(entry, "index", arena));
     } else {
         rr_buf_slice(text, store_id);
     }

@@ -192,7 +192,7 @@ static rr_public_state state_of(const rr_service *service)
     for (size_t k = 0; k < service->env->source_count; k++) {
         const rr_source_progress *progress = &service->recovery.progress[k];
 
-        if (progress->is_halted || progress->is_away || progress->checkpoint.gap) {
+        if (progress->is_halted || progress->is_held || progress->is_away || progress->checkpoint.gap) {
             return RR_PUBLIC_DEGRADED;
         }
         state = progress->checkpoint.repairing && state == RR_PUBLIC_OK ? RR_PUBLIC_REPAIRING : state;

@@ -38,7 +38,7 @@ static rr_status admit(rr_service *service, rr_inflight *batch, size_t more, rr_
 
         service->totals->redeliveries += !is_first;
         progress->is_suspect |= is_first && delivery->stream_sequence <= progress->checkpoint.floor;
-        if (rr_intake_add(&batch->intake, source, delivery, now_us) == NULL) {
+        if (!rr_intake_add(&batch->intake, source, delivery, now_us)) {
             return rr_service_no_memory(error);
         }
     }
@@ -170,7 +170,7 @@ rr_status rr_receive_from_all(rr_service *service, bool *down, bool *idle, rr_er
 
     *idle = service->inflight_count == 0;
     for (size_t k = 0; k < service->env->source_count && status == RR_OK; k++) {
-        if (!service->recovery.progress[k].is_halted) {
+        if (!service->recovery.progress[k].is_halted && !service->recovery.progress[k].is_held) {
             status = receive(service, k, &down[k], idle, error);
         }
     }

@@ -7,6 +7,8 @@
 #include <unistd.h>
 
 #include "contract_check.h"
+#include "hold.h"
+#include "mapping_check.h"
 #include "observing.h"
 #include "outbox.h"
 #include "outbox_thread.h"
@@ -30,6 +32,7 @@ static rr_status tick(rr_service *service, rr_error *error)
         return RR_OK;
     }
     status = rr_recovery_tick(recovery, error);
+    status = status == RR_OK ? rr_hold_write_notes(service, error) : status;
     if (status == RR_OK && !atomic_load(&recovery->superseded)) {
         status = rr_public_status_publish(service, false, error);
         if (status != RR_OK) {
@@ -71,6 +74,9 @@ static bool all_done(rr_service *service)
         const rr_bound_source *source = &service->env->sources[k];
         rr_source_info info;
 
+        if (service->recovery.progress[k].is_held) {
+            continue;
+        }
         if (source->ops->info(source->source, &info, NULL) != RR_OK || info.pending != 0 ||
             (info.ack_pending != 0 && info.ack_floor < info.delivered)) {
             return false;
@@ -112,11 +118,22 @@ static rr_status loop(rr_service *service, rr_error *error)
 /* ---- start ---- */
 
 /* No record is judged before the contracts' notes were read: they tell which windows keep an earlier retention. */
-static rr_status check_contracts(rr_service *service, rr_error *error)
+static rr_status read_notes(rr_service *service, rr_error *error)
+{
+    bool (*accept)(rr_slice text, rr_contract * contract) = service->options->accept_contract;
+    rr_status status = rr_contracts_check(&service->recovery, accept, error);
+
+    status = status == RR_OK ? rr_hold_read_notes(service, error) : status;
+    return status == RR_OK ? rr_mappings_check(&service->recovery,
+                                               accept != NULL ? RR_MAPPINGS_ACCEPT_ALL : RR_MAPPINGS_ACCEPT_HELD, error)
+                           : status;
+}
+
+static rr_status check_notes(rr_service *service, rr_error *error)
 {
     int pause_ms = RR_PAUSE_MIN_MS;
     bool down = false;
-    rr_status status = rr_contracts_check(&service->recovery, service->options->accept_contract, error);
+    rr_status status = read_notes(service, error);
 
     while (rr_is_outage(status)) {
         rr_outage_begin(service, &down, rr_the_store, error);
@@ -124,9 +141,12 @@ static rr_status check_contracts(rr_service *service, rr_error *error)
             return RR_OK;
         }
         rr_arena_reset(&service->recovery.arena);
-        status = rr_contracts_check(&service->recovery, service->options->accept_contract, error);
+        status = read_notes(service, error);
     }
     rr_outage_end(service, &down, rr_the_store);
+    if (status == RR_OK) {
+        rr_hold_report(service);
+    }
     return status;
 }
 
@@ -140,7 +160,7 @@ static rr_status start(rr_service *service, rr_error *error)
             *env->contracts[k].eras = (rr_eras){0}; /* another generation has its own, or none */
         }
     }
-    status = service->options->observe ? RR_OK : check_contracts(service, error);
+    status = service->options->observe ? RR_OK : check_notes(service, error);
     /* The first checkpoint is written before the first acknowledgement. Otherwise nobody could tell later that nothing was
      * lost before it. */
     return status == RR_OK && !rr_environment_is_stopping(env) ? tick(service, error) : status;
@@ -197,13 +217,14 @@ static bool init(rr_service *service)
     rr_arena_init(&service->arena, 0);
     service->batch = rr_batch_new(env->store_ops, env->store, &batch);
     return rr_recovery_init(&service->recovery, env, service->batch, &repair) && service->batch != NULL &&
-           init_slots(service);
+           init_slots(service) && rr_hold_init(service);
 }
 
 static void fini(rr_service *service)
 {
     rr_batch_free(service->batch);
     rr_recovery_fini(&service->recovery);
+    rr_hold_fini(service);
     rr_arena_fini(&service->arena);
     rr_buf_fini(&service->text);
     for (size_t k = 0; k < RR_INFLIGHT_MOST + 1; k++) {
@@ -226,6 +247,7 @@ static void leave(rr_service *service)
         env->sources[k].ops->flush(env->sources[k].source, flush_ms, &ignored);
     }
     if (!service->options->observe) {
+        rr_hold_write_notes(service, &ignored);
         rr_public_status_publish(service, true, &ignored);
     }
     service->totals->batch = *rr_batch_totals(service->batch);
@@ -252,7 +274,7 @@ static rr_status serve(rr_service *service, rr_error *error)
         rr_outbox_thread_stop(service, outbox);
     }
     leave(service);
-    return status;
+    return status == RR_OK && service->options->until_idle ? rr_hold_fail(service, error) : status;
 }
 
 rr_status rr_service_run(const rr_service_options *options, rr_service_totals *totals, rr_error *error)

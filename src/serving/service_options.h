@@ -23,6 +23,7 @@ typedef struct rr_service_options {
     bool observe; /* store nothing, acknowledge nothing */
     /* A contract whose text changed: NULL: refused; else accepted (contract_check.h says what it reads). */
     bool (*accept_contract)(rr_slice text, rr_contract *contract);
+    bool accept_refusals;           /* hold no source, and go on with those that are held */
     bool until_idle;                /* leave when nothing more comes (for tests and demos) */
     int drain_timeout_ms;           /* how long leaving may take */
     size_t predict_from, send_from; /* as in rr_batch_options */
@@ -31,6 +32,7 @@ typedef struct rr_service_options {
 typedef struct rr_service_totals {
     uint64_t verdicts[RR_VERDICT_COUNT];
     uint64_t deliveries, redeliveries, acknowledged, dead_letters, stuck, outages, alerts_sent;
+    uint64_t skipped; /* records and messages that a mapping skips by its rules: acknowledged, without a verdict */
     rr_batch_counts batch;
     bool superseded; /* it left because another generation of the prefix came into force: run again, with that one */
 } rr_service_totals;

@@ -14,7 +14,7 @@ typedef struct rr_inflight {
     size_t source; /* index */
     rr_delivery *deliveries;
     size_t count;        /* of deliveries */
-    rr_intake intake;    /* their records, in the same order */
+    rr_intake intake;    /* their records, in the same order; of a delivery several, or none */
     int64_t progress_us; /* when the queue last heard of these deliveries: their arrival, or that they are in work */
     rr_status status;    /* of the decision */
     rr_error error;
@@ -24,6 +24,12 @@ typedef struct rr_inflight {
 
 /* One is decided, and the next waits behind it, so that the worker never waits for who fills them. */
 enum { RR_INFLIGHT_MOST = 2, RR_PAUSE_MIN_MS = 50 };
+
+/* Why a source is held. */
+typedef struct rr_hold {
+    rr_error why;
+    bool is_new; /* its note is not written yet */
+} rr_hold;
 
 typedef struct rr_service {
     const rr_service_options *options;
@@ -38,8 +44,10 @@ typedef struct rr_service {
     rr_inflight *filling; /* behind those that are under way; NULL: none */
     rr_arena arena;       /* of the alerts, where no thread of their own hands them out */
     rr_buf text;
-    atomic_int down;      /* how many servers are away */
-    atomic_ulong outages; /* so far */
+    rr_hold *holds;               /* one a source */
+    struct rr_refusals *refusals; /* one a source and contract (hold.h) */
+    atomic_int down;              /* how many servers are away */
+    atomic_ulong outages;         /* so far */
     atomic_bool leaving;
     /* the worker; guarded by the lock */
     bool has_worker;

@@ -3,6 +3,7 @@
 #include "settling.h"
 
 #include "dead_letter.h"
+#include "hold.h"
 
 enum { PROGRESS_US = 5000000 };
 
@@ -40,23 +41,48 @@ static bool needs_dead_letter(const rr_item *item)
     return item->settled && rr_verdict_settle(item->outcome.verdict) == RR_SETTLE_DEAD_LETTER;
 }
 
+/* The items of one delivery: items[from .. result). */
+static size_t end_of_delivery(const rr_intake *intake, size_t from, size_t delivery)
+{
+    while (from < intake->count && intake->items[from].delivery == delivery) {
+        from++;
+    }
+    return from;
+}
+
+/* One letter holds the whole message, however many of its records were refused. */
+static bool write_dead_letter(rr_service *service, rr_inflight *batch, size_t delivery, size_t from, size_t to,
+                              rr_publication *letters, size_t *due)
+{
+    rr_intake *intake = &batch->intake;
+    bool wanted = false;
+
+    for (size_t k = from; k < to; k++) {
+        wanted |= needs_dead_letter(&intake->items[k]);
+    }
+    return !wanted ||
+           rr_dead_letter_write(&letters[(*due)++], source_of(service, batch)->dead_letters, &intake->items[from],
+                                to - from, &batch->deliveries[delivery], &service->text, &intake->arena);
+}
+
 static rr_publication *write_dead_letters(rr_service *service, rr_inflight *batch, size_t *due)
 {
     rr_intake *intake = &batch->intake;
     rr_publication *letters;
-    size_t count = 0;
+    size_t count = 0, from = 0;
 
     for (size_t k = 0; k < intake->count; k++) {
         count += needs_dead_letter(&intake->items[k]);
     }
     letters = rr_arena_zero(&intake->arena, count * sizeof *letters);
     *due = 0;
-    for (size_t k = 0; letters != NULL && k < intake->count; k++) {
-        if (needs_dead_letter(&intake->items[k]) &&
-            !rr_dead_letter_write(&letters[(*due)++], source_of(service, batch)->dead_letters, &intake->items[k],
-                                  &batch->deliveries[k], &service->text, &intake->arena)) {
+    for (size_t k = 0; letters != NULL && count != 0 && k < batch->count; k++) {
+        size_t to = end_of_delivery(intake, from, k);
+
+        if (!write_dead_letter(service, batch, k, from, to, letters, due)) {
             return NULL;
         }
+        from = to;
     }
     return letters;
 }
@@ -125,27 +151,50 @@ static void note_progress(rr_source_progress *progress, const rr_delivery *deliv
     }
 }
 
+/* All records of a delivery settle together: it is acknowledged when each of them is stored. A message without records was
+ * skipped by a rule. */
+static bool is_settled(const rr_intake *intake, size_t from, size_t to)
+{
+    for (size_t k = from; k < to; k++) {
+        if (!intake->items[k].settled) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static void count_verdicts(rr_service *service, const rr_intake *intake, size_t from, size_t to)
+{
+    for (size_t k = from; k < to; k++) {
+        service->totals->verdicts[intake->items[k].outcome.verdict]++;
+    }
+}
+
 /* Acknowledges what is settled, and releases what is stuck: its deliveries come again. */
 static rr_status acknowledge(rr_service *service, rr_inflight *batch, rr_error *error)
 {
     const rr_bound_source *source = source_of(service, batch);
     rr_intake *intake = &batch->intake;
-    size_t settled = 0, stuck = 0;
-    rr_delivery *released = rr_arena_take(&intake->arena, intake->count * sizeof *released);
+    size_t settled = 0, stuck = 0, from = 0;
+    rr_delivery *released = rr_arena_take(&intake->arena, batch->count * sizeof *released);
 
     if (released == NULL) {
         return rr_service_no_memory(error);
     }
-    for (size_t k = 0; k < intake->count; k++) {
-        if (intake->items[k].settled) {
-            service->totals->verdicts[intake->items[k].outcome.verdict]++;
+    for (size_t k = 0; k < batch->count; k++) {
+        size_t to = end_of_delivery(intake, from, k);
+
+        if (is_settled(intake, from, to)) {
+            count_verdicts(service, intake, from, to);
             batch->deliveries[settled++] = batch->deliveries[k];
         } else {
             released[stuck++] = batch->deliveries[k];
         }
+        from = to;
     }
     service->totals->acknowledged += settled;
     service->totals->stuck += stuck;
+    service->totals->skipped += intake->skipped;
     if (stuck != 0) {
         source->ops->release(source->source, released, stuck, false);
     }
@@ -163,6 +212,9 @@ rr_status rr_settle_batch(rr_service *service, rr_inflight *batch, rr_error *err
 
     if (status != RR_OK) {
         *error = batch->error;
+    } else if (!batch->abandoned && rr_hold_check(service, batch)) {
+        source->ops->release(source->source, batch->deliveries, batch->count, false);
+        return RR_OK;
     } else if (!batch->abandoned) {
         status = store_dead_letters(service, batch, error);
     }

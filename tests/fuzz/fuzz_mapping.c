@@ -221,7 +221,7 @@ static void check_record(const rr_record *record, rr_arena *arena)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    static const rr_mapping_header header = {{"H", 1}, {"h", 1}};
+    static const rr_header header = {{"H", 1}, {"h", 1}};
     static rr_arena scratch;
     static rr_buf first, second;
     fuzz_input in = {data, size};

@@ -54,7 +54,7 @@ static void put_result(const rr_mapping_result *result)
 
 static void run_all(const rr_mapping *mapping, rr_slice input)
 {
-    const rr_mapping_header headers[] = {{RR_SLICE("X-Epoch"), RR_SLICE("7")}, {RR_SLICE("X-Text"), RR_SLICE("a/b~c")}};
+    const rr_header headers[] = {{RR_SLICE("X-Epoch"), RR_SLICE("7")}, {RR_SLICE("X-Text"), RR_SLICE("a/b~c")}};
     const char *at = input.data, *end = at + input.len;
     rr_arena arena, scratch;
 

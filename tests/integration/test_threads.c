@@ -89,10 +89,10 @@ static int end(void **state)
     return 0;
 }
 
-static const rr_contract *route(const void *context, rr_slice subject)
+static rr_bound_route route(const void *context, rr_slice subject)
 {
     (void)context;
-    return rr_contracts_find(&contracts, subject);
+    return (rr_bound_route){.contract = rr_contracts_find(&contracts, subject)};
 }
 
 static int64_t now_us(void)

@@ -367,11 +367,11 @@ static void log_line(rr_log_level level, const char *text)
     rr_sim_say("says: %s", text);
 }
 
-static const rr_contract *route(const void *context, rr_slice subject)
+static rr_bound_route route(const void *context, rr_slice subject)
 {
     const rr_contract *contract = context;
 
-    return rr_slice_equal(subject, RR_SLICE("results.law")) ? contract : NULL;
+    return (rr_bound_route){.contract = rr_slice_equal(subject, RR_SLICE("results.law")) ? contract : NULL};
 }
 
 static void set_options(rr_sim_engine *e)

@@ -11,7 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "admit.h"
+#include "intake.h"
 #include "allocations.h"
 #include "config.h"
 #include "service.h"
@@ -110,10 +110,10 @@ static void make_payload(size_t k)
     script[k] = (rr_script_record){rr_slice_of(lines[k].contract), rr_buf_view(&bytes), INT64_C(1767261900000000)};
 }
 
-static const rr_contract *route(const void *context, rr_slice subject)
+static rr_bound_route route(const void *context, rr_slice subject)
 {
     (void)context;
-    return rr_contracts_find(&contracts, subject);
+    return (rr_bound_route){.contract = rr_contracts_find(&contracts, subject)};
 }
 
 static int begin(void **state)
@@ -306,15 +306,15 @@ static void check_ack(void *context, const rr_delivery *delivery)
 {
     witness *w = context;
     rr_bound_source source = source_over(w->source);
-    rr_arena arena;
-    rr_item item;
-    rr_record record;
+    rr_intake intake;
+    const rr_item *item;
     bool was_on = rr_allocations_pause();
 
-    rr_arena_init(&arena, 0);
-    assert_true(rr_admit_delivery(&source, delivery, INT64_MIN, &arena, &item, &record));
-    assert_int_equal(item.refused, rr_source_script_has_letter(w->source, delivery->stream_sequence));
-    if (!item.refused && !is_held(w->store, &item, &arena)) {
+    assert_true(rr_intake_init(&intake, 1));
+    assert_true(rr_intake_add(&intake, &source, delivery, INT64_MIN));
+    item = &intake.items[0];
+    assert_int_equal(item->refused, rr_source_script_has_letter(w->source, delivery->stream_sequence));
+    if (!item->refused && !is_held(w->store, item, &intake.arena)) {
         fail_msg("sequence %llu is acknowledged, and its effect is not stored",
                  (unsigned long long)delivery->stream_sequence);
     }
@@ -322,7 +322,7 @@ static void check_ack(void *context, const rr_delivery *delivery)
         fail_msg("sequence %llu is acknowledged, and its alert is not stored",
                  (unsigned long long)delivery->stream_sequence);
     }
-    rr_arena_fini(&arena);
+    rr_intake_fini(&intake);
     rr_allocations_resume(was_on);
 }
 
@@ -457,9 +457,7 @@ static void the_loop_acknowledges_nothing_that_is_not_stored(void **state)
 /* ---- one batch ---- */
 
 typedef struct batch_world {
-    rr_arena arena;
-    rr_item items[LINES];
-    rr_record records[LINES];
+    rr_intake intake;
     rr_store *store;
 } batch_world;
 
@@ -467,14 +465,14 @@ static void admit_all(batch_world *b)
 {
     rr_bound_source source = source_over(NULL);
 
-    rr_arena_init(&b->arena, 0);
+    assert_true(rr_intake_init(&b->intake, LINES));
     for (size_t k = 0; k < LINES; k++) {
         rr_delivery delivery = {.subject = script[k].subject,
                                 .payload = script[k].payload,
                                 .stream_sequence = k + 1,
                                 .stored_at_us = script[k].stored_at_us};
 
-        assert_true(rr_admit_delivery(&source, &delivery, INT64_MIN, &b->arena, &b->items[k], &b->records[k]));
+        assert_true(rr_intake_add(&b->intake, &source, &delivery, INT64_MIN));
     }
 }
 
@@ -491,7 +489,7 @@ static rr_status decide(batch_world *b, size_t first, size_t count)
         .prefix = RR_SLICE("rr"), .log_decisions = true, .list_open = true, .report_stuck = assert_not_broken};
     rr_batch *batch = rr_batch_new(&watched_ops, b->store, &options);
     rr_error error = {0};
-    rr_status status = batch == NULL ? RR_MEMORY : rr_batch_begin(batch, b->items + first, count, &error);
+    rr_status status = batch == NULL ? RR_MEMORY : rr_batch_begin(batch, b->intake.items + first, count, &error);
 
     if (status == RR_OK) {
         status = rr_batch_step(batch, 0, &error);
@@ -503,9 +501,9 @@ static rr_status decide(batch_world *b, size_t first, size_t count)
 static void check_settled(batch_world *b, const bool *due, size_t nth)
 {
     for (size_t k = 0; k < LINES; k++) {
-        const rr_item *item = &b->items[k];
+        const rr_item *item = &b->intake.items[k];
 
-        if (item->settled && !item->refused && !is_held(b->store, item, &b->arena)) {
+        if (item->settled && !item->refused && !is_held(b->store, item, &b->intake.arena)) {
             fail_msg("allocation %zu: record %zu is settled, and its effect is not stored", nth, k + 1);
         }
         if (item->settled && due[k + 1] && !logged[k + 1]) {
@@ -536,12 +534,12 @@ static bool batch_with_fault(size_t nth, bool all, const snapshot *wanted, const
     check_settled(&b, due, nth);
     assert_int_equal(decide(&b, LINES / 2, LINES - LINES / 2), RR_OK);
     for (size_t k = 0; k < LINES; k++) {
-        assert_true(b.items[k].settled && !b.items[k].stuck);
+        assert_true(b.intake.items[k].settled && !b.intake.items[k].stuck);
     }
     take_snapshot(&got, b.store);
     assert_same_cells(wanted, &got);
     free_snapshot(&got);
-    rr_arena_fini(&b.arena);
+    rr_intake_fini(&b.intake);
     rr_store_memory_ops.close(b.store);
     reached = rr_allocations_end();
     assert_int_equal(rr_allocations_live(), 0);
@@ -640,7 +638,7 @@ static void verify_finds_no_difference_for_want_of_memory(void **state)
             assert_true(nth > 10);
         }
     }
-    rr_arena_fini(&b.arena);
+    rr_intake_fini(&b.intake);
     rr_store_memory_ops.close(b.store);
     rr_source_script_ops.close(source);
 }

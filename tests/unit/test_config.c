@@ -244,8 +244,8 @@ static void a_whole_configuration_arrives(void **state)
     assert_string_equal(source->options.tls_cert_file, "/abs/c");
     assert_string_equal(source->dead_letters, "dead.s1");
     assert_int_equal(source->route_count, 2);
-    assert_ptr_equal(rr_source_route(source, RR_SLICE("results.a.x")), &config.contracts.items[0]);
-    assert_ptr_equal(rr_source_route(source, RR_SLICE("results.a.x.y")), &config.contracts.items[1]);
+    assert_ptr_equal(rr_source_route(source, RR_SLICE("results.a.x"))->under, &config.contracts.items[0]);
+    assert_ptr_equal(rr_source_route(source, RR_SLICE("results.a.x.y"))->under, &config.contracts.items[1]);
     assert_null(rr_source_route(source, RR_SLICE("other")));
     assert_int_equal(config.channel_count, 2);
     assert_string_equal(config.channels[0].kind, "nats");
@@ -279,7 +279,7 @@ static void the_defaults_are_made_explicit(void **state)
     assert_int_equal(config.sources[0].options.ack_wait_s, 60);
     assert_int_equal(config.sources[0].options.timeout_ms, 5000);
     assert_false(config.sources[0].options.create || config.sources[0].allow_loss);
-    assert_ptr_equal(rr_source_route(&config.sources[0], RR_SLICE("any.thing")), config.contracts.items);
+    assert_ptr_equal(rr_source_route(&config.sources[0], RR_SLICE("any.thing"))->under, config.contracts.items);
     rr_config_fini(&config);
     rr_problems_fini(&problems);
 }

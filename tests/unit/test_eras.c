@@ -366,10 +366,10 @@ static void hear(rr_log_level level, const char *text)
     snprintf(the->said + used, sizeof the->said - used, "%s\n", text);
 }
 
-static const rr_contract *route(const void *context, rr_slice subject)
+static rr_bound_route route(const void *context, rr_slice subject)
 {
     (void)context;
-    return rr_contracts_find(&contracts, subject);
+    return (rr_bound_route){.contract = rr_contracts_find(&contracts, subject)};
 }
 
 static world *begin_world(void)

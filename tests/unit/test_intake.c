@@ -45,9 +45,10 @@ static int end(void **state)
     return 0;
 }
 
-static const rr_contract *route(const void *context, rr_slice subject)
+static rr_bound_route route(const void *context, rr_slice subject)
 {
-    return rr_slice_equal(subject, RR_SLICE("c")) ? ((const joins *)context)->contract : NULL;
+    return (rr_bound_route){
+        .contract = rr_slice_equal(subject, RR_SLICE("c")) ? ((const joins *)context)->contract : NULL};
 }
 
 static rr_item *add(const char *subject, const rr_buf *payload, uint64_t sequence)
@@ -55,10 +56,9 @@ static rr_item *add(const char *subject, const rr_buf *payload, uint64_t sequenc
     const rr_bound_source source = {.stream = RR_SLICE("S"), .route = route, .context = &j};
     const rr_delivery delivery = {
         .subject = rr_slice_of(subject), .payload = rr_buf_view(payload), .stream_sequence = sequence};
-    rr_item *item = rr_intake_add(&intake, &source, &delivery, INT64_MIN);
 
-    assert_non_null(item);
-    return item;
+    assert_true(rr_intake_add(&intake, &source, &delivery, INT64_MIN));
+    return &intake.items[intake.count - 1];
 }
 
 /* What cannot be joined is an item with its reason, since its alert and its dead letter are to be stored. */
@@ -88,7 +88,7 @@ static void what_is_dropped_takes_room_but_is_not_decided(void **state)
     for (uint64_t sequence = 2; sequence <= ROOM; sequence++) {
         assert_false(rr_intake_is_full(&intake));
         assert_true(add("c", &foreign, sequence)->refused);
-        rr_intake_drop_last(&intake);
+        rr_intake_drop_refused(&intake, 1, NULL, NULL);
     }
     assert_true(rr_intake_is_full(&intake));
     assert_int_equal(intake.count, 1);

@@ -184,7 +184,7 @@ static void put_result(rr_buf *out, const rr_mapping_result *result)
 
 static void run(const rr_mapping *mapping, rr_slice message, rr_buf *out)
 {
-    static const rr_mapping_header headers[] = {
+    static const rr_header headers[] = {
         {FIXED("X-Attempt"), FIXED("3")}, {FIXED("X-Attempt"), FIXED("4")}, {FIXED("X-Word"), FIXED("seven")}};
     rr_mapping_input input = {.message = message,
                               .subject = RR_SLICE("acme.results.north"),

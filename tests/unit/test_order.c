@@ -128,10 +128,10 @@ static rr_status note_set(rr_store *store, rr_slice key, rr_slice expected, rr_s
     return inner_ops->note_set(store, key, expected, value, ttl_ms, NULL, done, error);
 }
 
-static const rr_contract *route(const void *context, rr_slice subject)
+static rr_bound_route route(const void *context, rr_slice subject)
 {
     (void)context;
-    return rr_contracts_find(&contracts, subject);
+    return (rr_bound_route){.contract = rr_contracts_find(&contracts, subject)};
 }
 
 static int64_t now_us(void)
@@ -771,7 +771,7 @@ static void a_refused_record_has_its_dead_letter_first(void **state)
 static void assert_subject(int64_t stored_at_us, rr_slice payload, uint64_t times_delivered, const char *expected)
 {
     rr_record record = {.stream = RR_SLICE("S.1")};
-    rr_item item = {.contract = &contracts.items[0], .record = &record};
+    rr_item item = {.contract = &contracts.items[0], .record = &record, .of = 1};
     rr_delivery delivery = {
         .payload = payload, .stream_sequence = 7, .times_delivered = times_delivered, .stored_at_us = stored_at_us};
     rr_publication letter;
@@ -779,7 +779,7 @@ static void assert_subject(int64_t stored_at_us, rr_slice payload, uint64_t time
     rr_buf text = {0};
 
     rr_arena_init(&arena, 0);
-    assert_true(rr_dead_letter_write(&letter, "dead", &item, &delivery, &text, &arena));
+    assert_true(rr_dead_letter_write(&letter, "dead", &item, 1, &delivery, &text, &arena));
     assert_true(letter.once);
     assert_int_equal(letter.subject.len, strlen(expected));
     assert_memory_equal(letter.subject.data, expected, letter.subject.len);

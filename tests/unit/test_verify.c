@@ -24,11 +24,11 @@ static rr_contract contract;
 static char found_line[256];
 static unsigned findings;
 
-static const rr_contract *route(const void *context, rr_slice subject)
+static rr_bound_route route(const void *context, rr_slice subject)
 {
     (void)context;
     (void)subject;
-    return &contract;
+    return (rr_bound_route){.contract = &contract};
 }
 
 static int64_t now_us(void)

@@ -15,9 +15,15 @@
 
 typedef struct rr_source rr_source; /* defined by the source */
 
+typedef struct rr_header {
+    rr_slice name, value;
+} rr_header;
+
 /* One arrival of a record. Slices live until the delivery is acknowledged, abandoned or released. */
 typedef struct rr_delivery {
     rr_slice subject, payload;
+    const rr_header *headers;   /* those that the options asked for and that the message has */
+    size_t header_count;
     uint64_t stream_sequence;   /* where it stands in the stream; never an identity, never a version */
     uint64_t consumer_sequence; /* the number of this delivery among all of this consumer */
     uint64_t times_delivered;   /* 1: the first time */
@@ -64,10 +70,6 @@ typedef struct rr_source_info {
     int replicas;
     int64_t max_age_us, max_messages, max_bytes; /* of the stream; 0: no limit */
 } rr_source_info;
-
-typedef struct rr_header {
-    rr_slice name, value;
-} rr_header;
 
 /* One message to be stored. */
 typedef struct rr_publication {
