@@ -17,7 +17,7 @@ static void structs_are_those_of_the_abi(void **state)
     if (sizeof(void *) != 8) {
         skip();
     }
-    assert_int_equal(RR_PLUGIN_ABI, 4);
+    assert_int_equal(RR_PLUGIN_ABI, 5);
     assert_int_equal(sizeof(rr_plugin), 56);
     assert_int_equal(sizeof(rr_store_ops), 160);
     assert_int_equal(sizeof(rr_store_options), 40);
@@ -28,10 +28,10 @@ static void structs_are_those_of_the_abi(void **state)
     assert_int_equal(sizeof(rr_swap), 1216);
     assert_int_equal(sizeof(rr_log_entry), 32);
     assert_int_equal(sizeof(rr_source_ops), 120);
-    assert_int_equal(sizeof(rr_source_options), 152);
+    assert_int_equal(sizeof(rr_source_options), 176);
     assert_int_equal(sizeof(rr_source_info), 152);
     assert_int_equal(sizeof(rr_source_survey), 4000);
-    assert_int_equal(sizeof(rr_delivery), 72);
+    assert_int_equal(sizeof(rr_delivery), 88);
     assert_int_equal(sizeof(rr_publication), 1112);
     assert_int_equal(sizeof(rr_channel_ops), 32);
     assert_int_equal(sizeof(rr_channel_options), 88);

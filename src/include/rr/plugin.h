@@ -12,7 +12,7 @@
 #include <rr/store.h>
 
 #define RR_PLUGIN_MAGIC 0x72722d706c756731u /* "rr-plug1" */
-#define RR_PLUGIN_ABI 4u                    /* raised with every change of a struct or an enum in these headers */
+#define RR_PLUGIN_ABI 5u                    /* raised with every change of a struct or an enum in these headers */
 
 typedef struct rr_plugin {
     uint64_t magic;   /* RR_PLUGIN_MAGIC */
