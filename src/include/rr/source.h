@@ -10,6 +10,7 @@
 
 #include <rr/arena.h>
 #include <rr/error.h>
+#include <rr/options.h>
 #include <rr/slice.h>
 #include <rr/survey.h>
 
@@ -43,10 +44,12 @@ typedef struct rr_source_options {
     bool create;    /* make the consumer where there is none */
     rr_start start; /* of a consumer that is made */
     int64_t start_time_us;
-    size_t batch;   /* records of one pull; 0: 1024 */
-    size_t pulls;   /* pulls outstanding; 0: 3 */
-    int ack_wait_s; /* of a consumer that is made; 0: 60 */
-    int timeout_ms; /* of a request; 0: 5000 */
+    size_t batch;                  /* records of one pull; 0: 1024 */
+    size_t pulls;                  /* pulls outstanding; 0: 3 */
+    int ack_wait_s;                /* of a consumer that is made; 0: 60 */
+    int timeout_ms;                /* of a request; 0: 5000 */
+    const rr_plugin_value *values; /* of `options:`, as the plugin's table says; NULL: it has none */
+    size_t value_count;
 } rr_source_options;
 
 /* The stream and the consumer as the server tells them. */
@@ -122,7 +125,8 @@ typedef struct rr_source_survey {
 } rr_source_survey;
 
 typedef struct rr_source_ops {
-    const char *scheme; /* "nats" */
+    const char *scheme;              /* "nats" */
+    const rr_plugin_option *options; /* the table of `options:`; NULL: it takes none */
 
     /* Connects and binds to the durable consumer; makes it only if options->create; refuses one that does not fit
      * with the difference in words. *source is NULL on failure. */
