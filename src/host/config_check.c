@@ -223,6 +223,25 @@ static void bind_route(const rr_reading *reading, const rr_contract_list *contra
                       rr_nearest_hint(&nearest, "", hint));
 }
 
+const rr_option rr_decoder_config_options[] = {
+    {"plugin", RR_OPTION_TEXT, offsetof(rr_decoder_config, name), .required = true, .form = "NAME",
+     .help = "the decoder of a plugin"},
+    {"options", RR_OPTION_READ, offsetof(rr_decoder_config, options_node), .read_value = rr_option_keep_node,
+     .form = "{NAME: VALUE, ...}", .help = "what the plugin's own table of options lists"},
+    RR_OPTIONS_END,
+};
+
+/* Which decoders there are is known when plugins are loaded: rr_plugins_check. */
+static void read_decoder(const rr_reading *reading, rr_route *route)
+{
+    const rr_yaml_node *node = route->decode_node, *name = rr_yaml_get(node, "plugin");
+
+    if (node != NULL) {
+        rr_options_read(reading, rr_decoder_config_options, "'decode'", node, &route->decoder, NULL);
+        route->decoder.place = rr_yaml_place(reading, name == NULL ? node : name);
+    }
+}
+
 static bool ends_open(const char *pattern)
 {
     size_t len = strlen(pattern);
@@ -241,6 +260,7 @@ static void check_routes(const rr_reading *reading, const rr_contract_list *cont
 {
     for (size_t i = 0; i < source->route_count; i++) {
         bind_route(reading, contracts, (rr_route *)&source->routes[i]);
+        read_decoder(reading, (rr_route *)&source->routes[i]);
         for (size_t j = 0; j < i; j++) {
             if (covers(source->routes[j].subject, source->routes[i].subject)) {
                 rr_problems_error(reading->problems, source->routes[i].place,

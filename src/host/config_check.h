@@ -19,6 +19,9 @@ void rr_check_durable(const rr_reading *reading, const rr_yaml_node *node, const
 void rr_check_subject(const rr_reading *reading, const rr_yaml_node *node, const char *key, const char *subject,
                       bool may_be_pattern);
 
+/* The keys of `decode:` with a plugin. */
+extern const rr_option rr_decoder_config_options[];
+
 /* The whole: schemes, names that refer to each other, sources that meet. Binds routes to their contracts. */
 void rr_config_check(const rr_reading *reading, const rr_yaml_node *root, rr_config *config);
 

@@ -61,6 +61,7 @@ static void answers_are_those_of_the_abi(void **state)
     assert_int_equal(RR_PLUGIN_BOOL, 1);
     assert_int_equal(RR_PLUGIN_INTEGER, 2);
     assert_int_equal(RR_PLUGIN_DURATION, 3);
+    assert_int_equal(RR_PLUGIN_PATH, 4);
 }
 
 int main(void)

@@ -17,10 +17,11 @@
 enum { RR_PLUGIN_OPTIONS_MAX = 256 }; /* rows of one table */
 
 typedef enum rr_plugin_option_type {
-    RR_PLUGIN_TEXT,    /* any text that is not empty; a path starts at the working directory, if the plugin opens it */
-    RR_PLUGIN_BOOL,    /* true, false */
-    RR_PLUGIN_INTEGER, /* a whole number, which may be negative */
-    RR_PLUGIN_DURATION /* 250ms, 90s, 10m, 7d; not negative */
+    RR_PLUGIN_TEXT,     /* any text that is not empty */
+    RR_PLUGIN_BOOL,     /* true, false */
+    RR_PLUGIN_INTEGER,  /* a whole number, which may be negative */
+    RR_PLUGIN_DURATION, /* 250ms, 90s, 10m, 7d; not negative */
+    RR_PLUGIN_PATH      /* of a file; one that is not absolute starts at the configuration's folder */
 } rr_plugin_option_type;
 
 /* One row. The texts live as long as the plugin. */
