@@ -26,14 +26,14 @@ static void report_scheme(const check *c, rr_place place, const rr_error *error)
     }
 }
 
-static void read_options(const check *c, const char *kind, const char *name, const rr_plugin_option *table,
+static bool read_options(const check *c, const char *kind, const char *name, const rr_plugin_option *table,
                          const rr_yaml_node *node, rr_place place, values to)
 {
     rr_reading reading = {place.path, &c->config->arena, c->problems};
     char what[80];
 
     snprintf(what, sizeof what, "the %s '%.40s'", kind, name);
-    rr_plugin_options_read(&reading, table, what, node, place, to.items, to.count);
+    return rr_plugin_options_read(&reading, table, what, node, place, to.items, to.count);
 }
 
 static void check_store(const check *c)
@@ -83,6 +83,16 @@ static void check_channel(const check *c, rr_channel_config *channel)
                  (values){&channel->options.values, &channel->options.value_count});
 }
 
+static void open_decoder(const check *c, rr_decoder_config *decoder)
+{
+    rr_error error = {0};
+
+    if (decoder->ops->open(&decoder->options, &decoder->decoder, &error) != RR_OK) {
+        decoder->decoder = NULL;
+        rr_problems_error(c->problems, decoder->place, "decoder %.40s: %s", decoder->name, error.text);
+    }
+}
+
 static void check_decoder(const check *c, rr_decoder_config *decoder)
 {
     rr_error error;
@@ -95,8 +105,11 @@ static void check_decoder(const check *c, rr_decoder_config *decoder)
         rr_problems_error(c->problems, decoder->place, "%s", error.text);
         return;
     }
-    read_options(c, "decoder", ops->name, ops->options, decoder->options_node, decoder->place,
-                 (values){&decoder->options.values, &decoder->options.value_count});
+    if (read_options(c, "decoder", ops->name, ops->options, decoder->options_node, decoder->place,
+                     (values){&decoder->options.values, &decoder->options.value_count})) {
+        decoder->ops = ops;
+        open_decoder(c, decoder);
+    }
 }
 
 static void check_ports(const check *c)

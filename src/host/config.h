@@ -14,8 +14,10 @@
 typedef struct rr_decoder_config {
     const char *name; /* NULL: the route has no decoder */
     const rr_yaml_node *options_node;
-    rr_decoder_options options; /* set by rr_plugins_check */
-    rr_place place;             /* of the name */
+    rr_decoder_options options; /* set by rr_plugins_check, as ops and decoder */
+    const rr_decoder_ops *ops;
+    rr_decoder *decoder; /* open until rr_config_fini; NULL only after an error */
+    rr_place place;      /* of the name */
 } rr_decoder_config;
 
 /* Records whose subject matches go by that contract; the first that matches counts. */

@@ -536,8 +536,22 @@ rr_status rr_config_load(const char *path, rr_config *config, rr_problems *probl
     return read_text(&reading, text, config);
 }
 
+static void close_decoders(const rr_source_config *source)
+{
+    for (size_t k = 0; k < source->route_count; k++) {
+        const rr_decoder_config *decoder = &source->routes[k].decoder;
+
+        if (decoder->decoder != NULL) {
+            decoder->ops->close(decoder->decoder);
+        }
+    }
+}
+
 void rr_config_fini(rr_config *config)
 {
+    for (size_t k = 0; k < config->source_count; k++) {
+        close_decoders(&config->sources[k]);
+    }
     rr_contracts_fini(&config->contracts);
     rr_arena_fini(&config->arena);
     *config = (rr_config){0};

@@ -71,8 +71,7 @@ static void read_value(const rr_reading *reading, const rr_yaml_node *node, rr_p
     if (node->broken) {
         return;
     }
-    if (node->kind != RR_YAML_SCALAR || rr_yaml_is_null(node) || !parse_value(node->text, value) ||
-        strlen(node->text.data) != node->text.len) {
+    if (node->kind != RR_YAML_SCALAR || rr_yaml_is_null(node) || !parse_value(node->text, value)) {
         rr_option_expect(reading, node, value->name, type_text(value->type));
         return;
     }

@@ -65,7 +65,7 @@ static const struct {
     {"store: valkey://h\n" CONTRACT "sources:\n- {name: a, url: kafka://h, stream: S, consumer: c, dead_letters: d, "
      "contract: orders}\nplugins: [x.so]\n",
      NULL},
-    {"store: {url: x:, options: {any: 1}}\n" CONTRACT SOURCE_OF(
+    {"store: {url: 'x:', options: {any: 1}}\n" CONTRACT SOURCE_OF(
          ", contract: orders, options: {any: 1}") "alerts: [{mail: {options: {any: 1}}}, {mail: {}}]\nplugins: "
                                                   "[x.so]\n",
      NULL},

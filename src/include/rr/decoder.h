@@ -9,9 +9,8 @@
  * `rebuild`. So a decoder uses no clock, no random numbers, no network, and
  * keeps nothing from one message for the next.
  *
- * Threads: several decoders may be open at once, and be used by different
- * threads; each is used by one thread at a time, which may not be the one that
- * opened it. No function may block for the network.
+ * Threads: `decode` does not change the decoder, and may be called for one
+ * decoder by several threads at once. No function may block for the network.
  */
 /* SPDX-License-Identifier: Apache-2.0 */
 #ifndef RR_DECODER_H
@@ -60,17 +59,18 @@ typedef struct rr_decoder_ops {
                                       * kept in the store, to notice a change */
     const char *revision;            /* changes whenever a message would give other records than before: "1" */
 
-    /* Touches no network. *decoder is NULL on failure. */
+    /* Touches no network: `check` opens decoders, too. CONFIG: an option has a value that the decoder cannot use. *decoder
+     * is NULL on failure. */
     rr_status (*open)(const rr_decoder_options *options, rr_decoder **decoder, rr_error *error);
     void (*close)(rr_decoder *decoder);
 
     /* The names of the headers that `decode` reads; they live until `close`. Messages may come with these alone. NULL: it
      * reads none. */
-    const rr_slice *(*headers)(rr_decoder *decoder, size_t *count);
+    const rr_slice *(*headers)(const rr_decoder *decoder, size_t *count);
 
     /* Decodes one message: calls `emit` once for each record. `why` comes as an empty text; after MALFORMED it holds one
-     * sentence that names what is wrong, in UTF-8. */
-    rr_decoder_answer (*decode)(rr_decoder *decoder, const rr_decoder_message *message, rr_decoder_emit *emit,
+     * sentence that names what is wrong, in UTF-8 without control characters. */
+    rr_decoder_answer (*decode)(const rr_decoder *decoder, const rr_decoder_message *message, rr_decoder_emit *emit,
                                 void *context, char why[RR_DECODER_WHY_MAX]);
 } rr_decoder_ops;
 
