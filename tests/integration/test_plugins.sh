@@ -100,7 +100,7 @@ for key in line-7 line-8; do
     "$program" get -c etc/good.yaml orders $key >>cells || fail "get $key: exit code $?"
 done
 sort cells | diff expected - || fail "the cells are others than those of apply"
-grep -q '^dead.* bytes$' letters && [ "$(wc -l <letters)" = 1 ] || { cat letters; fail "another dead letter"; }
+[ "$(sed "s|^dead.* bytes$|a letter|" letters)" = "a letter" ] || { cat letters; fail "another dead letter"; }
 for kind in contract_violation equivocation stale_overwrite; do
     grep -q "$kind" alerts || { cat alerts; fail "no alert says $kind"; }
 done
