@@ -96,14 +96,19 @@ static row *find(const table *t, kind of, rr_slice key, rr_slice name)
     return NULL;
 }
 
-static row *add(table *t, kind of, rr_slice key, rr_slice name, rr_slice bytes)
+static row *new_row(table *t)
 {
     if (t->count == t->room) {
         t->room = t->room == 0 ? 64 : t->room * 2;
         t->rows = must(realloc(t->rows, t->room * sizeof *t->rows));
     }
-    t->rows[t->count] = (row){of, copy(key), copy(name), copy(bytes), 0};
+    t->rows[t->count] = (row){GONE};
     return &t->rows[t->count++];
+}
+
+static void add(table *t, kind of, rr_slice key, rr_slice name, rr_slice bytes)
+{
+    *new_row(t) = (row){of, copy(key), copy(name), copy(bytes), 0};
 }
 
 static void put(table *t, kind of, rr_slice key, rr_slice name, rr_slice bytes)
@@ -170,15 +175,15 @@ static rr_status read_rows(table *t, rr_error *error)
     size_t key, name, bytes;
 
     while (file != NULL && fscanf(file, "%c %zu %zu %zu\n", &of, &key, &name, &bytes) == 4) {
-        row r = {.kind = (kind)of};
+        row *r = new_row(t);
 
-        if (!read_text(file, key, &r.key) || !read_text(file, name, &r.name) || !read_text(file, bytes, &r.bytes)) {
+        r->kind = (kind)of;
+        if (!read_text(file, key, &r->key) || !read_text(file, name, &r->name) || !read_text(file, bytes, &r->bytes)) {
             fclose(file);
             return rr_fail(error, RR_IO, "store table: %s: it is cut off", t->path);
         }
-        *add(t, GONE, (rr_slice){NULL, 0}, (rr_slice){NULL, 0}, (rr_slice){NULL, 0}) = r;
-        if (r.kind == ENTRY && strtoull(r.name.data, NULL, 10) > t->next_entry) {
-            t->next_entry = strtoull(r.name.data, NULL, 10);
+        if (r->kind == ENTRY && strtoull(r->name.data, NULL, 10) > t->next_entry) {
+            t->next_entry = strtoull(r->name.data, NULL, 10);
         }
     }
     if (file != NULL) {
