@@ -522,10 +522,10 @@ static void find_key_and_version(rr_roles *r)
     take_counter(r, NONE);
     drop_attributes(r);
     if (r->version == NONE) {
-        add_number_key(r);
+        find_epoch(r); /* a number that never falls in a cell tells runs apart, and not cells */
     }
     if (r->version == NONE) {
-        find_epoch(r);
+        add_number_key(r);
     }
     if (r->version == NONE) {
         return;

@@ -297,25 +297,42 @@ static void write_emitted(rr_buf *out, const rr_roles *r)
 
 /* ---- measures ---- */
 
-static bool shares_name(const rr_roles *r, size_t column)
+/* A name of a measure has letters, digits and a few more; whatever else a message says becomes _. */
+static char name_byte(char c)
 {
-    const rr_path_seen *paths = r->table->sample->paths;
-    rr_slice name = paths[r->table->columns[column].path].step;
+    bool fits = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
 
-    for (size_t c = rr_roles_next(r, RR_ROLE_MEASURE, 0); c < column; c = rr_roles_next(r, RR_ROLE_MEASURE, c + 1)) {
-        if (rr_slice_equal(paths[r->table->columns[c].path].step, name)) {
-            return true;
-        }
+    return fits ? c : '_';
+}
+
+static rr_slice step_of(const rr_roles *r, size_t column)
+{
+    return r->table->sample->paths[r->table->columns[column].path].step;
+}
+
+static bool share_name(rr_slice a, rr_slice b)
+{
+    size_t k = 0;
+
+    while (a.len == b.len && k < a.len && name_byte(a.data[k]) == name_byte(b.data[k])) {
+        k++;
     }
-    return false;
+    return a.len == b.len && k == a.len;
 }
 
 void rr_suggest_measure_name(rr_buf *out, const rr_roles *r, size_t column)
 {
+    rr_slice name = step_of(r, column);
     rr_buf text = {0};
+    bool shared = false;
 
-    rr_buf_slice(&text, r->table->sample->paths[r->table->columns[column].path].step);
-    if (shares_name(r, column)) {
+    for (size_t c = rr_roles_next(r, RR_ROLE_MEASURE, 0); c < column; c = rr_roles_next(r, RR_ROLE_MEASURE, c + 1)) {
+        shared = shared || share_name(step_of(r, c), name);
+    }
+    for (size_t k = 0; k < name.len; k++) {
+        rr_buf_char(&text, name_byte(name.data[k]));
+    }
+    if (shared) {
         rr_buf_format(&text, "_%zu", column);
     }
     rr_write_scalar(out, rr_buf_view(&text));

@@ -9,7 +9,8 @@
 void rr_suggest_record(rr_buf *out, const rr_roles *roles);
 void rr_suggest_contract(rr_buf *out, const rr_roles *roles);
 
-/* The name of a measure: the last step of its path; with a number behind it where two columns share one. */
+/* The name of a measure: the last step of its path; with a number behind it where two columns share one. What
+ * is no letter, digit or _ becomes _. */
 void rr_suggest_measure_name(rr_buf *out, const rr_roles *roles, size_t column);
 
 #endif
