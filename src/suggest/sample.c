@@ -6,6 +6,7 @@
 
 #include "hash.h"
 #include "proto_reader.h"
+#include "utf8.h"
 
 bool rr_sample_init(rr_sample *sample, rr_arena *arena, const rr_schema_message *schema)
 {
@@ -14,6 +15,13 @@ bool rr_sample_init(rr_sample *sample, rr_arena *arena, const rr_schema_message 
     sample->messages = rr_arena_zero(arena, RR_SAMPLE_MESSAGES_MAX * sizeof *sample->messages);
     sample->values = rr_arena_zero(arena, RR_SAMPLE_VALUES_MAX * sizeof *sample->values);
     return sample->paths != NULL && sample->messages != NULL && sample->values != NULL;
+}
+
+/* A name that a configuration can hold. */
+static bool can_be_written(rr_slice step)
+{
+    return step.len != 0 && step.len <= RR_SAMPLE_STEP_MAX && memchr(step.data, '\0', step.len) == NULL &&
+           rr_utf8_valid_len(step) == step.len;
 }
 
 uint16_t rr_sample_path(rr_sample *sample, uint16_t parent, rr_slice step)
@@ -26,7 +34,7 @@ uint16_t rr_sample_path(rr_sample *sample, uint16_t parent, rr_slice step)
             return (uint16_t)k;
         }
     }
-    if (sample->path_count == RR_SAMPLE_PATHS_MAX || step.len == 0 || step.len > RR_SAMPLE_STEP_MAX ||
+    if (sample->path_count == RR_SAMPLE_PATHS_MAX || !can_be_written(step) ||
         sample->paths[parent].depth == RR_SAMPLE_DEPTH_MAX) {
         sample->left_out++;
         return 0;

@@ -97,7 +97,8 @@ bool rr_sample_add(rr_sample *sample, const rr_sample_message *message);
 
 /* ---- for the readers of JSON and protobuf ---- */
 
-/* The path of a step below a parent; 0: there is no room, the step is too long, or the path is too deep (counted). */
+/* The path of a step below a parent. 0 (counted): there is no room, the path is too deep, or a configuration cannot hold
+ * the step: it is empty, too long, no UTF-8, or has a NUL. */
 uint16_t rr_sample_path(rr_sample *sample, uint16_t parent, rr_slice step);
 
 /* Adds one value to the message being read. A later value of the same path and item replaces an earlier one. */

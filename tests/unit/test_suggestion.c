@@ -19,7 +19,7 @@
 enum { ROWS = 600, CELLS = 30 };
 
 static const char *protoc;
-static char folder[] = "/tmp/test_suggest-XXXXXX";
+static char folder[] = "/tmp/test_suggestion-XXXXXX";
 static rr_arena arena;
 static rr_sample sample;
 static rr_buf text;
@@ -466,6 +466,7 @@ static void names_of_messages_are_quoted(void **state)
     says("\"[\\\"a.b\\\"].x]: y # z\"");
     says("\"true\"");
     says("n_m___: \"n\\u000am: {\"");
+    says("# 600 values, rows or fields were left out"); /* a configuration holds no NUL */
     says_not("\nstore: evil");
     says_not("\nm: {");
     becomes_a_configuration();
