@@ -315,6 +315,7 @@ static bool fill(rr_table *t, size_t rows)
         size_t count = rows_of(t, &s->messages[k], &is_before);
 
         t->no_half += t->after != 0 && count == 0 ? 1 : 0;
+        t->without_item += t->list != 0 && count == 0 ? 1 : 0;
         for (size_t item = 0; item < count; item++) {
             if (t->row_count == rows) {
                 t->left_out++;
@@ -345,5 +346,5 @@ bool rr_table_make(const rr_sample *sample, rr_table *table)
     for (size_t k = 0; k < sample->message_count; k++) {
         rows += rows_of(table, &sample->messages[k], &is_before);
     }
-    return fill(table, rows < RR_TABLE_ROWS_MAX ? rows : RR_TABLE_ROWS_MAX);
+    return fill(table, rows < RR_TABLE_ROWS_MAX ? rows : RR_TABLE_ROWS_MAX) && rr_table_set_apart(table);
 }

@@ -13,7 +13,8 @@
 enum {
     RR_TABLE_COLUMNS_MAX = 256,
     RR_TABLE_ROWS_MAX = 20000,
-    RR_TABLE_TOKENS_MAX = 16 /* tokens of a subject that become columns */
+    RR_TABLE_TOKENS_MAX = 16, /* tokens of a subject that become columns */
+    RR_TABLE_APART_MAX = 8    /* values that tell rows of another kind */
 };
 
 typedef struct rr_column {
@@ -42,10 +43,19 @@ typedef struct rr_table {
     const rr_value_seen **values; /* row * column_count + column; NULL: absent */
     size_t repeated;              /* rows */
     size_t left_out;              /* rows and columns beyond the bounds */
+
+    size_t apart;        /* rows of another kind, which were removed */
+    size_t apart_column; /* the text that tells them from the others; SIZE_MAX: none does */
+    const rr_value_seen *apart_values[RR_TABLE_APART_MAX];
+    size_t apart_value_count;
+    size_t without_item; /* messages whose list is not there or empty */
 } rr_table;
 
 /* Everything is in the sample's arena. False: it is exhausted. */
 bool rr_table_make(const rr_sample *sample, rr_table *table);
+
+/* Removes rows that lack more than half of what most rows have. False: the arena is exhausted. */
+bool rr_table_set_apart(rr_table *table);
 
 static inline const rr_value_seen *rr_table_at(const rr_table *table, size_t row, size_t column)
 {

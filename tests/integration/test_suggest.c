@@ -90,8 +90,9 @@ static void a_short_stream_is_read_whole(void **state)
     text = rr_world_output(
         world, (const char *[]){"suggest", "--url", world->nats.url, "--stream", "ACME", "--count", "10000", NULL},
         NULL);
-    says(text, "from a sample of 5000 messages that give 5000 records");
+    says(text, "from a sample of 5000 messages that give 4500 records");
     says(text, "- subject: \"acme.*\"");
+    says(text, "# TODO skip: 500 records lack most fields of the others");
     free(text);
 }
 

@@ -438,7 +438,27 @@ static void frames_and_empty_messages_are_noticed(void **state)
     }
     suggest();
     says("json: {framing: confluent}   # 600 messages begin with the frame of a schema registry");
-    says("skip: {empty: true}           # 6 messages were empty");
+    says("skip: {empty: true}   # 6 messages were empty");
+}
+
+static void heartbeats_are_skipped_by_what_tells_them_apart(void **state)
+{
+    (void)state;
+    for (int k = 0; k < ROWS; k++) {
+        int64_t start = BASE_MS + k % 10 * INT64_C(60000);
+
+        add("{\"kind\":\"RESULT\",\"line\":\"l%d\",\"from\":%lld,\"to\":%lld,\"version\":%d,\"n\":%d}", k % 2,
+            (long long)start, (long long)start + 60000, k / 10 + 1, (int)any(1000));
+        if (k % 20 == 0) {
+            add("{\"kind\":\"%s\",\"node\":%d}", k % 40 == 0 ? "HEARTBEAT" : "SCHEMA", k);
+        }
+    }
+    suggest();
+    says(
+        "skip: {kind: [\"HEARTBEAT\", \"SCHEMA\"]}   # 0 messages were empty, 0 have no half of the envelope, 30 lack");
+    says("business_key: [line]   # with the window: 10 cells in 600 records");
+    says("number: version   # 10 of 10 cells");
+    becomes_a_configuration();
 }
 
 static void repeated_bytes_are_no_repeats_of_a_cell(void **state)
@@ -675,6 +695,7 @@ int main(int argc, char **argv)
         ROW(lengths_that_vary_are_named),
         ROW(subjects_give_a_pattern_and_a_key),
         ROW(frames_and_empty_messages_are_noticed),
+        ROW(heartbeats_are_skipped_by_what_tells_them_apart),
         ROW(repeated_bytes_are_no_repeats_of_a_cell),
         ROW(names_of_messages_are_quoted),
         ROW(panes_in_protobuf_are_read_item_by_item),
