@@ -84,7 +84,8 @@ void rr_sample_put_text(rr_sample *sample, uint16_t path, uint16_t item, rr_valu
     if (path == 0) {
         return;
     }
-    kept = kind == RR_VALUE_OTHER ? (rr_slice){NULL, 0} : rr_arena_copy(sample->arena, kept);
+    kept = kind == RR_VALUE_OTHER ? RR_SLICE("") : rr_arena_copy(sample->arena, kept);
+    kept = kept.data == NULL ? RR_SLICE("") : kept;
     rr_sample_put(sample,
                   (rr_value_seen){.path = path, .item = item, .kind = kind, .text = kept, .hash = rr_hash(text)});
 }

@@ -126,7 +126,7 @@ static void find_list(rr_table *t)
 
 static rr_slice token_of(rr_slice subject, size_t nth)
 {
-    const char *at = subject.data, *end = at + subject.len, *dot;
+    const char *at = subject.len == 0 ? "" : subject.data, *end = at + subject.len, *dot;
 
     for (; nth > 1; nth--) {
         dot = at == end ? NULL : memchr(at, '.', (size_t)(end - at));
