@@ -335,8 +335,8 @@ const rr_command rr_command_suggest = {
     .details =
         "Reads runs of consecutive messages, spread over the stream, and changes nothing. Messages are JSON, or\n"
         "protobuf with --descriptor-set and --message; the frame of a schema registry is noticed. Prints YAML:\n"
-        "each choice has a comment with the counts that it rests on, and what the sample cannot show is a TODO,\n"
-        "which `check` refuses until it is filled in. A sample is no proof: read each line.\n",
+        "each choice has a comment with the counts that it rests on. What the sample cannot show is a TODO: where\n"
+        "a value is needed `check` refuses it, and elsewhere it is a comment. A sample is no proof: read each line.\n",
     .ends = RR_CLI_ENDS_SERVERS,
     .run = run,
 };

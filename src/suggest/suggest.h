@@ -1,9 +1,9 @@
 /* rr_suggest: a configuration to start from, written from a sample of messages.
  *
  * Each choice carries a comment with the counts that it rests on. What the
- * sample cannot show is a line with the word TODO, in a form that `reconciler
- * check` refuses, so that it cannot be overlooked. No text of a message reaches
- * the output unescaped.
+ * sample cannot show is a line with the word TODO. Where a value is needed, the
+ * TODO has a form that `reconciler check` refuses; elsewhere it is a comment. No
+ * text of a message reaches the output unescaped.
  */
 /* SPDX-License-Identifier: Apache-2.0 */
 #ifndef RR_SUGGEST_H
