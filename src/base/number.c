@@ -45,12 +45,13 @@ static bool scan_exponent(const char **at, const char *end, int64_t *exponent)
 
 bool rr_number_scan(rr_slice text, rr_number_parts *parts)
 {
-    const char *at = text.data, *end = text.data + text.len;
+    const char *at = text.data, *end;
 
     *parts = (rr_number_parts){.plain = true};
-    if (text.len == 0) {
+    if (text.len == 0) { /* perhaps without data, to which nothing may be added */
         return false;
     }
+    end = at + text.len;
     if (*at == '-') {
         parts->negative = true;
         at++;

@@ -107,6 +107,7 @@ extern const rr_command rr_command_rebuild;
 extern const rr_command rr_command_rewind;
 extern const rr_command rr_command_run;
 extern const rr_command rr_command_streams;
+extern const rr_command rr_command_suggest;
 extern const rr_command rr_command_verify;
 
 #endif

@@ -20,6 +20,7 @@ static const rr_command *const commands[] = {
     &rr_command_check,
     &rr_command_preflight,
     &rr_command_streams,
+    &rr_command_suggest,
     &rr_command_help,
     NULL,
 };

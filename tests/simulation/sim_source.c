@@ -234,7 +234,8 @@ static void mark_acked(rr_sim_engine *e, const rr_delivery *deliveries, size_t c
     for (size_t k = 0; k < count; k++) {
         size_t at = (size_t)deliveries[k].stream_sequence - 1;
 
-        e->done[at] = true;
+        /* Beyond what the consumer says it delivered, the stream has lost it: the next message of this number is another. */
+        e->done[at] = e->done[at] || at < src->delivered;
         if (sim->ack == RR_ACK_EXPLICIT && !lost && at < src->delivered) {
             src->messages[at].place = RR_SIM_ACKED;
         }

@@ -126,6 +126,21 @@ sed 's/length: 1m/end: open/' mapped.yaml >other.yaml
 expect 78 out "record 1: window.end, from 'open': is 1704103200000; it has to be a text; a number needs" check -c other.yaml
 expect 0 out '"problems":[]' check --json -c good.yaml
 expect 74 out "nosuch.yaml: error: cannot be opened: No such file" check -c nosuch.yaml
+# A configuration to start from, of a file.
+awk 'BEGIN { for (k = 0; k < 300; k++) printf "{\"id\":\"%s\",\"open\":%d,\"close\":%d,\"ver\":%d,\"n\":%d}\n",
+    k % 2 ? "a" : "b", 1704103200 + int(k / 2) % 10 * 60, 1704103260 + int(k / 2) % 10 * 60, int(k / 20) + 1, k % 7 }' >rows.jsonl
+expect 0 out "number: ver   # 20 of 20 cells with repeats: grows with each repeat" suggest --file rows.jsonl
+expect 0 out "from a sample of 50 messages" suggest --file rows.jsonl --count 50
+"$program" suggest --file rows.jsonl >suggested.yaml
+expect 78 out "suggested.yaml:3:8: error: 'store' must begin with" check -c suggested.yaml
+sed -e 's/^store: TODO/store: memory/' -e 's,url: TODO,url: nats://a:1,' -e 's/stream: TODO/stream: S/' suggested.yaml >filled.yaml
+expect 0 out "filled.yaml: ok, 1 contract, 1 source" check -c filled.yaml
+printf '1\n2\n3\n' >numbers
+expect 65 err "3 messages were read, and none of them is a JSON object: the first is no JSON object" suggest --file numbers
+expect 74 err "nosuch: No such file" suggest --file nosuch
+expect 64 err "--url and --stream are needed, or --file" suggest
+expect 64 err "--descriptor-set and --message belong together" suggest --file rows.jsonl --message M
+expect 64 err "--count is a number from 1 to 10000, not '0'" suggest --file rows.jsonl --count 0
 long=$(printf '%3000s' | tr ' ' x)
 expect 74 out "x: error: cannot be opened: File name too long" check -c "$long"
 expect 74 out "x: error: cannot be opened: File name too long" check --contract "$long"
