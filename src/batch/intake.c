@@ -61,12 +61,20 @@ static bool reserve_items(rr_intake *intake, size_t more)
     return true;
 }
 
+static void observe(rr_intake *intake, const rr_record *record, rr_slice rule)
+{
+    if (intake->observe != NULL) {
+        intake->observe(intake->observer, record, rule);
+    }
+}
+
 /* The next item, of a record at its place in the message. */
 static bool add_item(rr_intake *intake, rr_bound_route route, rr_record *record, rr_decoded decoded, rr_text *why,
                      rr_slice stream, const rr_delivery *delivery, int64_t now_us)
 {
     rr_item *item = &intake->items[intake->count];
 
+    observe(intake, decoded == RR_DECODED_RECORD ? record : NULL, (rr_slice){NULL, 0});
     if (!rr_admit_decoded(item, route.contract, record, decoded, why, stream, delivery, now_us, &intake->arena)) {
         return false;
     }
@@ -119,6 +127,7 @@ static bool add_records(rr_intake *intake, rr_bound_route route, rr_mapping_resu
 
         if (mapped->kind == RR_MAPPED_SKIPPED) {
             skipped++;
+            observe(intake, NULL, RR_SLICE("`op` becomes SKIP"));
             continue;
         }
         why.len = 0;
@@ -143,14 +152,17 @@ static bool add_mapped(rr_intake *intake, rr_bound_route route, rr_slice stream,
                               .subject = delivery->subject,
                               .headers = delivery->headers,
                               .header_count = delivery->header_count,
-                              .has_stream_time = true,
+                              .has_stream_time = delivery->stored_at_us != RR_NEVER_STORED,
                               .stream_time_us = delivery->stored_at_us};
     rr_mapping_result result;
 
     rr_mapping_run(route.mapping, &input, &intake->arena, &intake->scratch, &result);
     switch (result.outcome) {
     case RR_MAPPING_RECORDS: return add_records(intake, route, &result, stream, delivery, now_us);
-    case RR_MAPPING_SKIPPED: intake->skipped++; return true;
+    case RR_MAPPING_SKIPPED:
+        intake->skipped++;
+        observe(intake, NULL, (rr_slice){result.why.bytes, result.why.len});
+        return true;
     case RR_MAPPING_MALFORMED:
     case RR_MAPPING_TOO_LARGE:
         return add_broken(intake, route,

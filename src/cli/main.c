@@ -18,6 +18,7 @@ static const rr_command *const commands[] = {
     &rr_command_rewind,
     &rr_command_rebuild,
     &rr_command_check,
+    &rr_command_decode,
     &rr_command_preflight,
     &rr_command_streams,
     &rr_command_help,
