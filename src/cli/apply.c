@@ -200,6 +200,10 @@ static rr_status apply_files(apply *a, rr_error *error)
     rr_file_delivery of;
     rr_status status = rr_file_delivery_read(&of, &a->opened, a->source, a->args, error);
 
+    if (status == RR_OK && of.route.contract == NULL) {
+        return rr_fail(error, RR_USAGE, "no route of source %s takes the subject '%.*s'",
+                       a->opened.config.sources[a->source].name, (int)of.subject.len, of.subject.data);
+    }
     if (status == RR_OK && a->args->operand_count == 0) {
         status = apply_file(a, &of, "-", error);
     }

@@ -180,7 +180,7 @@ static rr_status decode_files(decoding *d, rr_error *error)
     rr_file_delivery of;
     rr_status status = rr_file_delivery_read(&of, &d->opened, d->source, d->args, error);
 
-    if (status == RR_OK && lines && rr_file_delivery_form(&of) != RR_MESSAGES_LINES) {
+    if (status == RR_OK && lines && of.route.contract != NULL && rr_file_delivery_form(&of) != RR_MESSAGES_LINES) {
         status = rr_fail(error, RR_USAGE,
                          "--lines is for JSON, and the messages of this route are protobuf: give them "
                          "a file each, or --delimited");
