@@ -8,6 +8,7 @@
 #include "problems.h"
 
 /* All commands, in the order of the help. */
+/* clang-format off */
 static const rr_command *const commands[] = {
     &rr_command_apply,
     &rr_command_run,
@@ -24,6 +25,7 @@ static const rr_command *const commands[] = {
     &rr_command_help,
     NULL,
 };
+/* clang-format on */
 
 static int run_command(const rr_command *command, char **argv)
 {

@@ -12,9 +12,9 @@
 
 #include "publish.h"
 
-enum { MESSAGES = 600, RARE = 3 };
+enum { MESSAGES = 600, RARE = 4 };
 
-static const int rare_at[RARE] = {5, 100, 590};
+static const int rare_at[RARE] = {5, 60, 100, 590};
 
 /* Two forms in one stream: lines of JSON of somebody else, and rr.v1.Result. No Redis is there. */
 static const char configuration[] = "store: redis://127.0.0.1:1\n"
@@ -140,7 +140,7 @@ static void the_last_messages_are_those_of_the_filter(void **state)
     static const struct {
         const char *count;
         int first; /* of rare_at */
-    } rows[] = {{"1", 2}, {"2", 1}, {"3", 0}, {"10", 0}};
+    } rows[] = {{"1", 3}, {"2", 2}, {"3", 1}, {"4", 0}, {"10", 0}};
     rr_world *world = *state;
     jsConsumerInfo *info = NULL;
     char config[RR_WORLD_PATH], wanted[64], *out;

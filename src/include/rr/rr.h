@@ -60,9 +60,9 @@ typedef struct rr_input {
     size_t header_count;
 } rr_input;
 
-/* What became of an input, or of one of its records. Of several records verdict, reason, text and index are those of the
- * gravest one, the first of its kind: REFUSED, then TOO_LATE, CONFLICT, STALE, ABSORBED, DUPLICATE, APPLIED. Texts live
- * until the next rr_reconciler_take or rr_reconciler_close. */
+/* What became of an input, or of one of its records. Of several records verdict, reason, text and index are those of
+ * the gravest one, the first of its kind: REFUSED, then TOO_LATE, CONFLICT, STALE, ABSORBED, DUPLICATE, APPLIED. Texts
+ * live until the next rr_reconciler_take or rr_reconciler_close. */
 typedef struct rr_answer {
     const char *verdict; /* APPLIED, DUPLICATE, ABSORBED, STALE, CONFLICT, TOO_LATE, REFUSED; "": it has no record */
     const char *reason;  /* of TOO_LATE and REFUSED; else "" */
