@@ -161,7 +161,9 @@ static bool add_mapped(rr_intake *intake, rr_bound_route route, rr_slice stream,
     case RR_MAPPING_RECORDS: return add_records(intake, route, &result, stream, delivery, now_us);
     case RR_MAPPING_SKIPPED:
         intake->skipped++;
-        observe(intake, NULL, (rr_slice){result.why.bytes, result.why.len});
+        observe(intake, NULL,
+                result.why.len != 0 ? (rr_slice){result.why.bytes, result.why.len}
+                                    : RR_SLICE("the decoder makes no record of this message"));
         return true;
     case RR_MAPPING_MALFORMED:
     case RR_MAPPING_TOO_LARGE:

@@ -50,6 +50,24 @@ static rr_status read_time(rr_file_delivery *of, const rr_args *args, rr_error *
     return RR_OK;
 }
 
+/* The route of a pattern: that of a subject that matches it. */
+static rr_status take_route(rr_file_delivery *of, const rr_bound_source *bound, const char *pattern, rr_error *error)
+{
+    rr_buf example = {0};
+    rr_status status = RR_OK;
+
+    for (; *pattern != '\0'; pattern++) {
+        rr_buf_char(&example, *pattern == '*' || *pattern == '>' ? 'x' : *pattern);
+    }
+    if (rr_buf_ok(&example)) {
+        of->route = bound->route(bound->context, rr_buf_view(&example));
+    } else {
+        status = rr_fail(error, RR_MEMORY, "no memory for a subject");
+    }
+    rr_buf_fini(&example);
+    return status;
+}
+
 /* A pattern with wildcards is no subject: then the subject is empty, and the only route is taken all the same. */
 static rr_status find_route(rr_file_delivery *of, const rr_opened *opened, size_t which, const char *subject,
                             rr_error *error)
@@ -68,8 +86,7 @@ static rr_status find_route(rr_file_delivery *of, const rr_opened *opened, size_
         return RR_OK;
     }
     of->subject = strpbrk(only, "*>") == NULL ? rr_slice_of(only) : RR_SLICE("");
-    of->route = (rr_bound_route){source->routes[0].under, source->routes[0].mapping};
-    return RR_OK;
+    return take_route(of, bound, only, error);
 }
 
 rr_status rr_file_delivery_read(rr_file_delivery *of, const rr_opened *opened, size_t which, const rr_args *args,
