@@ -64,9 +64,9 @@ void rr_buf_printable(rr_buf *buf, rr_slice text)
     }
 }
 
-void rr_buf_json_printable(rr_buf *buf, rr_slice text)
+/* All characters that need a form are below U+10000. */
+static void put_json(rr_buf *buf, rr_slice text, bool is_json)
 {
-    rr_buf_char(buf, '"');
     while (text.len != 0) {
         size_t len = rr_utf8_char_len(text);
         unsigned point = len == 0 ? (unsigned char)text.data[0] : code_point(text.data, len);
@@ -75,7 +75,7 @@ void rr_buf_json_printable(rr_buf *buf, rr_slice text)
             rr_buf_format(buf, "\\\\x%02x", point);
         } else if (!is_shown(point)) {
             rr_buf_format(buf, "\\u%04x", point);
-        } else if (point == '"' || point == '\\') {
+        } else if (!is_json && (point == '"' || point == '\\')) {
             rr_buf_format(buf, "\\%c", (int)point);
         } else {
             rr_buf_put(buf, text.data, len);
@@ -83,5 +83,16 @@ void rr_buf_json_printable(rr_buf *buf, rr_slice text)
         len = len == 0 ? 1 : len;
         text = (rr_slice){text.data + len, text.len - len};
     }
+}
+
+void rr_buf_json_printable(rr_buf *buf, rr_slice text)
+{
     rr_buf_char(buf, '"');
+    put_json(buf, text, false);
+    rr_buf_char(buf, '"');
+}
+
+void rr_buf_printable_json(rr_buf *buf, rr_slice json)
+{
+    put_json(buf, json, true);
 }

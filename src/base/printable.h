@@ -23,4 +23,8 @@ void rr_buf_printable(rr_buf *buf, rr_slice text);
  * that is not UTF-8 has no place in JSON, and becomes the text \xNN. */
 void rr_buf_json_printable(rr_buf *buf, rr_slice text);
 
+/* Appends text that is JSON already. Characters of its strings that need a form are written as \uNNNN: it means the
+ * same. */
+void rr_buf_printable_json(rr_buf *buf, rr_slice json);
+
 #endif

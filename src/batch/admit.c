@@ -20,8 +20,8 @@ bool rr_admit_decoded(rr_item *item, const rr_contract *contract, rr_record *rec
     *item = (rr_item){.contract = contract, .record = record, .of = 1};
     record->stream = stream;
     record->stream_sequence = delivery->stream_sequence;
-    record->has_arrival = true;
-    record->arrival_us = delivery->stored_at_us;
+    record->has_arrival = delivery->stored_at_us != RR_NEVER_STORED;
+    record->arrival_us = record->has_arrival ? delivery->stored_at_us : 0;
     if (contract == NULL) {
         reason = RR_REASON_UNROUTED;
     } else if (decoded != RR_DECODED_RECORD) {

@@ -8,6 +8,9 @@
 #include "item.h"
 #include "text.h"
 
+/* stored_at_us of a delivery that no queue stored: its record is never too early or too late. */
+#define RR_NEVER_STORED INT64_MIN
+
 /* Fills an item from what decoding gave.
  *
  * decoded  RECORD: `record` is admitted or refused; MALFORMED, TOO_LARGE: the item is refused

@@ -62,12 +62,20 @@ static bool reserve_items(rr_intake *intake, size_t more)
     return true;
 }
 
+static void observe(rr_intake *intake, const rr_record *record, rr_slice rule)
+{
+    if (intake->observe != NULL) {
+        intake->observe(intake->observer, record, rule);
+    }
+}
+
 /* The next item, of a record at its place in the message. */
 static bool add_item(rr_intake *intake, rr_bound_route route, rr_record *record, rr_decoded decoded, rr_text *why,
                      rr_slice stream, const rr_delivery *delivery, int64_t now_us)
 {
     rr_item *item = &intake->items[intake->count];
 
+    observe(intake, decoded == RR_DECODED_RECORD ? record : NULL, (rr_slice){NULL, 0});
     if (!rr_admit_decoded(item, route.contract, record, decoded, why, stream, delivery, now_us, &intake->arena)) {
         return false;
     }
@@ -120,6 +128,7 @@ static bool add_records(rr_intake *intake, rr_bound_route route, rr_mapping_resu
 
         if (mapped->kind == RR_MAPPED_SKIPPED) {
             skipped++;
+            observe(intake, NULL, RR_SLICE("`op` becomes SKIP"));
             continue;
         }
         why.len = 0;
@@ -143,7 +152,7 @@ static void map(rr_intake *intake, const rr_mapping *mapping, const rr_delivery 
                               .subject = delivery->subject,
                               .headers = delivery->headers,
                               .header_count = delivery->header_count,
-                              .has_stream_time = true,
+                              .has_stream_time = delivery->stored_at_us != RR_NEVER_STORED,
                               .stream_time_us = delivery->stored_at_us};
 
     rr_mapping_run(mapping, &input, &intake->arena, &intake->scratch, result);
@@ -172,7 +181,12 @@ static bool add_foreign(rr_intake *intake, rr_bound_route route, rr_slice stream
     }
     switch (result.outcome) {
     case RR_MAPPING_RECORDS: return add_records(intake, route, &result, stream, delivery, now_us);
-    case RR_MAPPING_SKIPPED: intake->skipped++; return true;
+    case RR_MAPPING_SKIPPED:
+        intake->skipped++;
+        observe(intake, NULL,
+                result.why.len != 0 ? (rr_slice){result.why.bytes, result.why.len}
+                                    : RR_SLICE("the decoder makes no record of this message"));
+        return true;
     case RR_MAPPING_MALFORMED:
     case RR_MAPPING_TOO_LARGE:
         return add_broken(intake, route,

@@ -26,6 +26,11 @@ typedef struct rr_intake {
     size_t room;        /* deliveries that fit */
     size_t deliveries;  /* that were added */
     size_t skipped;     /* records and whole messages that a mapping's rules skipped: they have no item */
+
+    /* NULL, or hears of each record of a delivery, in their order, before it is admitted. record NULL: none was
+     * decoded; then `rule` says which rule skipped it, and is empty where the record is malformed or too large. */
+    void (*observe)(void *observer, const rr_record *record, rr_slice rule);
+    void *observer;
 } rr_intake;
 
 /* False: memory ran out; the intake may be given to rr_intake_fini all the same. room: at least 1. */

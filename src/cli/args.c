@@ -34,6 +34,35 @@ bool rr_args_flag(const rr_args *args, const char *name)
     return rr_args_value(args, name) != NULL;
 }
 
+const char *rr_args_repeated(const rr_args *args, const char *name, size_t k)
+{
+    size_t row = row_of(args, name);
+
+    for (size_t at = 0; at < args->repeated_count; at++) {
+        if (args->repeated[at].row == row && k-- == 0) {
+            return args->repeated[at].value;
+        }
+    }
+    return NULL;
+}
+
+/* Keeps a value. Of an option that repeats, values[row] is the newest. */
+static int keep_value(rr_args *args, const rr_cli_option *option, const char *value)
+{
+    size_t row = row_of(args, option->name);
+
+    args->values[row] = value == NULL ? "" : value;
+    if (!option->repeats) {
+        return RR_EXIT_DONE;
+    }
+    if (args->repeated_count == RR_CLI_REPEATS_MAX) {
+        return rr_cli_usage(args, "--%s is given more than %d times", option->name, RR_CLI_REPEATS_MAX);
+    }
+    args->repeated[args->repeated_count].row = row;
+    args->repeated[args->repeated_count++].value = value;
+    return RR_EXIT_DONE;
+}
+
 static int unknown_option(const rr_args *args, rr_slice name)
 {
     char hint[RR_HINT_MAX];
@@ -77,7 +106,7 @@ static int take_option(rr_args *args, char **argv, int *at)
     if (option == NULL) {
         return unknown_option(args, name);
     }
-    if (args->values[row_of(args, option->name)] != NULL) {
+    if (args->values[row_of(args, option->name)] != NULL && !option->repeats) {
         return rr_cli_usage(args, "--%s is given twice", option->name);
     }
     if (option->argument == NULL && value != NULL) {
@@ -90,8 +119,7 @@ static int take_option(rr_args *args, char **argv, int *at)
         }
         *at += 1;
     }
-    args->values[row_of(args, option->name)] = value == NULL ? "" : value;
-    return RR_EXIT_DONE;
+    return keep_value(args, option, value);
 }
 
 static int check_complete(const rr_args *args)

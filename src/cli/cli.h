@@ -17,6 +17,7 @@
 
 enum {
     RR_CLI_OPTIONS_MAX = 32, /* rows of a command's table */
+    RR_CLI_REPEATS_MAX = 64, /* values of options that repeat */
     RR_EXIT_DONE = 0,
     RR_EXIT_DIFFERENCES = 1
 };
@@ -26,6 +27,7 @@ typedef struct rr_cli_option {
     char letter;          /* 0: none */
     const char *argument; /* the name of its value, "FILE"; NULL: a flag */
     bool required;
+    bool repeats; /* may be given several times: rr_args_repeated */
     const char *help;
 } rr_cli_option;
 
@@ -70,6 +72,11 @@ struct rr_args {
     const rr_command *const *commands; /* all there are, ended by NULL */
     const rr_command *command;
     const char *values[RR_CLI_OPTIONS_MAX]; /* by row; NULL: not given; a flag: "" */
+    struct {
+        size_t row;
+        const char *value;
+    } repeated[RR_CLI_REPEATS_MAX]; /* of options that repeat, in the order given */
+    size_t repeated_count;
     const char *const *operands;
     size_t operand_count;
 };
@@ -77,6 +84,9 @@ struct rr_args {
 /* The value of an option, or NULL; whether a flag is given. The name must be in the table (asserted). */
 const char *rr_args_value(const rr_args *args, const char *name);
 bool rr_args_flag(const rr_args *args, const char *name);
+
+/* The k-th value, from 0, of an option that repeats, or NULL. */
+const char *rr_args_repeated(const rr_args *args, const char *name, size_t k);
 
 /* Reads the words behind the command into the arguments, whose `command` is set. Moves the operands to the front of
  * argv. *help: --help is there, and nothing else counts. Returns RR_EXIT_DONE, or prints what is wrong and returns 64. */
@@ -98,6 +108,7 @@ void rr_help_program(const rr_command *const *commands);
 
 extern const rr_command rr_command_apply;
 extern const rr_command rr_command_check;
+extern const rr_command rr_command_decode;
 extern const rr_command rr_command_encode;
 extern const rr_command rr_command_get;
 extern const rr_command rr_command_help;

@@ -8,6 +8,7 @@
 #include "problems.h"
 
 /* All commands, in the order of the help. */
+/* clang-format off */
 static const rr_command *const commands[] = {
     &rr_command_apply,
     &rr_command_run,
@@ -18,12 +19,14 @@ static const rr_command *const commands[] = {
     &rr_command_rewind,
     &rr_command_rebuild,
     &rr_command_check,
+    &rr_command_decode,
     &rr_command_preflight,
     &rr_command_streams,
     &rr_command_suggest,
     &rr_command_help,
     NULL,
 };
+/* clang-format on */
 
 static int run_command(const rr_command *command, char **argv)
 {

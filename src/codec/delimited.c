@@ -38,7 +38,7 @@ static rr_delimited_next read_length(rr_delimited *reader, uint64_t *length, rr_
             return RR_DELIMITED_RECORD;
         }
     }
-    return failed(reader, error, "does not begin with a length: is this a file of length-delimited rr.v1.Result?");
+    return failed(reader, error, "does not begin with a length: is this a file of length-delimited messages?");
 }
 
 static bool read_exactly(rr_delimited *reader, size_t len)
@@ -52,7 +52,7 @@ static bool read_exactly(rr_delimited *reader, size_t len)
 static rr_delimited_next skip(rr_delimited *reader, uint64_t length, rr_error *error)
 {
     for (uint64_t left = length; left != 0;) {
-        size_t part = left < RR_LIMIT_RECORD_BYTES ? (size_t)left : RR_LIMIT_RECORD_BYTES;
+        size_t part = left < reader->most ? (size_t)left : reader->most;
 
         if (!read_exactly(reader, part)) {
             return failed(reader, error, "is over the size limit, and the file ends before it does: a damaged length?");
@@ -67,7 +67,8 @@ rr_delimited_next rr_delimited_read(rr_delimited *reader, rr_slice *record, rr_e
     uint64_t length;
     rr_delimited_next next;
 
-    reader->bytes = reader->bytes == NULL ? malloc(RR_LIMIT_RECORD_BYTES) : reader->bytes;
+    reader->most = reader->most == 0 ? RR_LIMIT_RECORD_BYTES : reader->most;
+    reader->bytes = reader->bytes == NULL ? malloc(reader->most) : reader->bytes;
     if (reader->bytes == NULL) {
         rr_fail(error, RR_MEMORY, "%s: no memory for a record", reader->name);
         return RR_DELIMITED_FAILED;
@@ -77,7 +78,7 @@ rr_delimited_next rr_delimited_read(rr_delimited *reader, rr_slice *record, rr_e
     if (next != RR_DELIMITED_RECORD) {
         return next;
     }
-    if (length > RR_LIMIT_RECORD_BYTES) {
+    if (length > reader->most) {
         *record = (rr_slice){NULL, (size_t)length};
         return skip(reader, length, error);
     }

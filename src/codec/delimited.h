@@ -13,6 +13,7 @@
 typedef struct rr_delimited {
     FILE *file;
     const char *name; /* of the file, for errors */
+    size_t most;      /* bytes of a record; 0: RR_LIMIT_RECORD_BYTES */
     uint64_t offset;  /* bytes read so far */
     uint64_t start;   /* offset of the length of the record that was read last */
     char *bytes;
@@ -20,7 +21,7 @@ typedef struct rr_delimited {
 
 typedef enum rr_delimited_next {
     RR_DELIMITED_RECORD,    /* the slice holds it until the next call */
-    RR_DELIMITED_TOO_LARGE, /* over RR_LIMIT_RECORD_BYTES, and skipped; the slice has its length but no data */
+    RR_DELIMITED_TOO_LARGE, /* over the limit, and skipped; the slice has its length but no data */
     RR_DELIMITED_END,
     RR_DELIMITED_FAILED /* error says what and where: cut off, no varint, not readable, no memory */
 } rr_delimited_next;

@@ -35,7 +35,7 @@ typedef struct rr_mapping_result {
     rr_mapping_outcome outcome;
     rr_mapped *records; /* in the arena */
     size_t count;
-    rr_text why;
+    rr_text why; /* MALFORMED, TOO_LARGE: a sentence; SKIPPED: the rule, or empty */
 } rr_mapping_result;
 
 #endif

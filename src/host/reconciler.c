@@ -1,4 +1,4 @@
-/* librr's front: a contract, a store and a batch behind four functions. */
+/* librr's front: a contract, a mapping, a store and a batch behind five functions. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <rr/rr.h>
 
@@ -9,12 +9,15 @@
 #include "intake.h"
 #include "batch.h"
 #include "key.h"
+#include "mapping_yaml.h"
 
 extern const rr_store_ops rr_store_memory_ops, rr_store_redis_ops;
 
 struct rr_reconciler {
     rr_contract_list contracts;
     const rr_contract *contract;
+    const rr_mapping *mapping; /* NULL: payloads are rr.v1.Result */
+    rr_arena mapped;           /* holds it */
     const rr_store_ops *ops;
     rr_store *store;
     rr_batch *batch;
@@ -58,6 +61,48 @@ static rr_status read_contract(rr_reconciler *r, const rr_reconciler_options *op
     return status;
 }
 
+/* Paths of the mapping start at the folder of a file; the text has none, so it gets a name in the folder. */
+static const char *name_of_mapping(rr_reconciler *r, const char *folder)
+{
+    rr_buf path = {0};
+    rr_slice kept = {NULL, 0};
+
+    if (folder != NULL) {
+        rr_buf_format(&path, "%s/", folder);
+    }
+    rr_buf_put(&path, "mapping_yaml", sizeof "mapping_yaml");
+    if (rr_buf_ok(&path)) {
+        kept = rr_arena_copy(&r->mapped, rr_buf_view(&path));
+    }
+    rr_buf_fini(&path);
+    return kept.data;
+}
+
+static rr_status read_mapping(rr_reconciler *r, const rr_reconciler_options *options, rr_error *error)
+{
+    rr_problems problems = {0};
+    rr_schema_files files = {NULL};
+    rr_reading reading = {name_of_mapping(r, options->mapping_folder), &r->mapped, &problems};
+    rr_yaml_node *node;
+    rr_decode decode = {NULL, NULL, 0};
+    rr_status status;
+
+    if (reading.path == NULL) {
+        return no_memory(error);
+    }
+    node = rr_yaml_parse(&reading, rr_slice_of(options->mapping_yaml));
+    if (node != NULL) {
+        rr_mapping_load(&reading, node, NULL, r->contract, &files, &decode);
+    }
+    status = rr_problems_fail(&problems, error);
+    if (status == RR_OK && decode.mapping == NULL) {
+        status = rr_fail(error, RR_CONFIG, "mapping_yaml says nothing");
+    }
+    r->mapping = decode.mapping;
+    rr_problems_fini(&problems);
+    return status;
+}
+
 static rr_status open_store(rr_reconciler *r, const rr_reconciler_options *options, rr_error *error)
 {
     rr_store_options store = {
@@ -86,7 +131,11 @@ rr_status rr_reconciler_open(const rr_reconciler_options *options, rr_reconciler
         return no_memory(error);
     }
     rr_arena_init(&r->loaded, 0);
+    rr_arena_init(&r->mapped, 0);
     status = rr_intake_init(&r->intake, 1) ? read_contract(r, options, error) : no_memory(error);
+    if (status == RR_OK && options->mapping_yaml != NULL) {
+        status = read_mapping(r, options, error);
+    }
     if (status == RR_OK) {
         status = open_store(r, options, error);
     }
@@ -110,32 +159,71 @@ void rr_reconciler_close(rr_reconciler *r)
     rr_contracts_fini(&r->contracts);
     rr_intake_fini(&r->intake);
     rr_arena_fini(&r->loaded);
+    rr_arena_fini(&r->mapped);
     free(r->prefix);
     free(r);
 }
 
-static rr_status admit_all(rr_reconciler *r, const rr_input *inputs, size_t count, rr_error *error)
+static rr_status admit_all(rr_reconciler *r, const rr_input *inputs, size_t count, rr_answer *answers, rr_error *error)
 {
+    const rr_bound_route route = {r->contract, r->mapping};
+
     for (size_t k = 0; k < count; k++) {
+        size_t skipped = r->intake.skipped;
         rr_delivery delivery = {.payload = inputs[k].payload,
+                                .subject = inputs[k].subject,
+                                .headers = inputs[k].headers,
+                                .header_count = inputs[k].header_count,
                                 .stream_sequence = inputs[k].sequence,
                                 .stored_at_us = inputs[k].stored_at_us};
 
-        if (!rr_intake_add_routed(&r->intake, (rr_bound_route){.contract = r->contract}, inputs[k].stream, &delivery,
-                                  now_us())) {
+        if (!rr_intake_add_routed(&r->intake, route, inputs[k].stream, &delivery, now_us())) {
             return no_memory(error);
         }
+        answers[k] = (rr_answer){.verdict = "", .reason = "", .stored = true, .skipped = r->intake.skipped - skipped};
     }
     return RR_OK;
 }
 
-static void answer(const rr_item *item, rr_answer *to)
+static rr_answer answer_of(const rr_item *item)
 {
-    *to = (rr_answer){.verdict = rr_verdict_word(item->outcome.verdict),
-                      .reason = rr_reason_word(item->outcome.reason),
-                      .text = item->why,
-                      .stored = item->settled,
-                      .dead_letter = rr_verdict_settle(item->outcome.verdict) == RR_SETTLE_DEAD_LETTER};
+    bool dead_letter = rr_verdict_settle(item->outcome.verdict) == RR_SETTLE_DEAD_LETTER;
+
+    return (rr_answer){.verdict = rr_verdict_word(item->outcome.verdict),
+                       .reason = rr_reason_word(item->outcome.reason),
+                       .text = item->why,
+                       .stored = item->settled,
+                       .dead_letter = dead_letter,
+                       .index = item->index,
+                       .records = 1,
+                       .dead_letters = dead_letter};
+}
+
+/* The verdicts stand in the order of their gravity. */
+static void join_answers(const rr_intake *intake, rr_answer *answers)
+{
+    const rr_item *gravest = NULL;
+
+    for (size_t k = 0; k < intake->count; k++) {
+        const rr_item *item = &intake->items[k];
+        rr_answer *to = &answers[item->delivery], one = answer_of(item);
+        bool is_first = to->records == 0;
+
+        one.skipped = to->skipped;
+        one.stored = one.stored && to->stored;
+        one.records += to->records;
+        one.dead_letters += to->dead_letters;
+        one.dead_letter = one.dead_letters != 0;
+        if (!is_first && gravest->outcome.verdict >= item->outcome.verdict) {
+            one.verdict = to->verdict;
+            one.reason = to->reason;
+            one.text = to->text;
+            one.index = to->index;
+        } else {
+            gravest = item;
+        }
+        *to = one;
+    }
 }
 
 rr_status rr_reconciler_take(rr_reconciler *r, const rr_input *inputs, size_t count, rr_answer *answers,
@@ -147,17 +235,37 @@ rr_status rr_reconciler_take(rr_reconciler *r, const rr_input *inputs, size_t co
     if (count == 0) {
         return RR_OK;
     }
-    status = rr_intake_reserve(&r->intake, count) ? admit_all(r, inputs, count, error) : no_memory(error);
-    if (status == RR_OK) {
-        status = rr_batch_begin(r->batch, r->intake.items, count, error);
+    status = rr_intake_reserve(&r->intake, count) ? admit_all(r, inputs, count, answers, error) : no_memory(error);
+    if (status == RR_OK && r->intake.count != 0) {
+        status = rr_batch_begin(r->batch, r->intake.items, r->intake.count, error);
+        status = status == RR_OK ? rr_batch_step(r->batch, now_us(), error) : status;
     }
     if (status == RR_OK) {
-        status = rr_batch_step(r->batch, now_us(), error);
-    }
-    for (size_t k = 0; k < count && status == RR_OK; k++) {
-        answer(&r->intake.items[k], &answers[k]);
+        join_answers(&r->intake, answers);
     }
     return status;
+}
+
+/* Items stand in the order of their deliveries. */
+bool rr_reconciler_answer(const rr_reconciler *r, size_t input, size_t record, rr_answer *answer)
+{
+    const rr_item *items = r->intake.items;
+    size_t low = 0, high = r->intake.count;
+
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+
+        if (items[middle].delivery < input) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    if (record >= r->intake.count - low || items[low + record].delivery != input) {
+        return false;
+    }
+    *answer = answer_of(&items[low + record]);
+    return true;
 }
 
 rr_status rr_reconciler_get(rr_reconciler *r, rr_slice business_key, rr_slice metric_version, int64_t start_us,

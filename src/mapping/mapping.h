@@ -59,6 +59,9 @@ const rr_mapping *rr_mapping_compile(const rr_mapping_spec *spec, const rr_schem
 /* The names of the headers that the mapping reads, each once. */
 size_t rr_mapping_headers(const rr_mapping *mapping, const rr_slice **names);
 
+/* Whether its messages are JSON; else they are protobuf. */
+bool rr_mapping_is_json(const rr_mapping *mapping);
+
 /* Appends the mapping in canonical text: paths as field numbers with their types, words and numbers as they act. Two
  * mappings that decode alike have the same text, also where the schema has got new fields since, or the file was
  * written in other words. Check with rr_buf_ok. */

@@ -224,6 +224,9 @@ typedef struct rr_run {
 bool rr_run_proto(rr_run *run);
 bool rr_run_json(rr_run *run);
 
+/* Why an empty message, or a JSON null, is skipped. */
+#define RR_SKIP_EMPTY "`skip` names empty messages"
+
 bool rr_run_stop(rr_run *run, rr_mapping_outcome outcome, const char *why);
 
 /* The next item's slots, all empty; NULL: stopped. */

@@ -299,7 +299,7 @@ static bool put_records(output *o)
     bool good = true;
 
     if (most == 0) {
-        return rr_run_stop(o->run, RR_MAPPING_SKIPPED, "");
+        return rr_run_stop(o->run, RR_MAPPING_SKIPPED, "`each` finds no item in this message");
     }
     o->result->records = rr_arena_zero(o->run->arena, most * sizeof *o->result->records);
     if (o->result->records == NULL) {
@@ -313,32 +313,53 @@ static bool put_records(output *o)
                                                  "no part of `each` applies to this message; `skip` can name such"));
 }
 
-static bool is_skipped(const rr_run *run)
+/* The rule of `skip` that holds, or NULL. */
+static const rr_test *find_skip(const rr_run *run)
 {
     for (size_t k = 0; k < run->mapping->skip_count; k++) {
         if (holds(run, &run->mapping->skips[k])) {
-            return true;
+            return &run->mapping->skips[k];
         }
     }
-    return false;
+    return NULL;
+}
+
+static bool stop_skipped(rr_run *run, const rr_test *rule)
+{
+    rr_slot made;
+    const rr_slot *seen = rr_run_fetch(run, &rule->ref, NULL, &made);
+    const rr_choice *choice = rr_choice_find(&rule->ref, rule->choices, rule->choice_count, seen);
+
+    rr_text_put(run->why, "'");
+    rr_text_slice(run->why, rule->ref.text);
+    rr_text_put(run->why, "' is '");
+    rr_text_slice(run->why, choice->text);
+    return rr_run_stop(run, RR_MAPPING_SKIPPED, "', which `skip` names");
 }
 
 static bool decode(output *o)
 {
     rr_run *run = o->run;
     const rr_mapping *m = run->mapping;
+    const rr_test *rule;
 
     if (run->input->message.len > RR_MAPPING_MESSAGE_MAX) {
         return rr_run_stop(run, RR_MAPPING_TOO_LARGE, "the message has more than 1048576 bytes");
     }
     if (run->input->message.len == 0 && m->spec->skip_empty) {
-        return rr_run_stop(run, RR_MAPPING_SKIPPED, "");
+        return rr_run_stop(run, RR_MAPPING_SKIPPED, RR_SKIP_EMPTY);
     }
     run->whole = take(run, (m->whole_slots + 1) * sizeof *run->whole);
     if (run->whole == NULL || !take_frame(run) || !(m->spec->is_json ? rr_run_json : rr_run_proto)(run)) {
         return false;
     }
-    return is_skipped(run) ? rr_run_stop(run, RR_MAPPING_SKIPPED, "") : put_records(o);
+    rule = find_skip(run);
+    return rule != NULL ? stop_skipped(run, rule) : put_records(o);
+}
+
+bool rr_mapping_is_json(const rr_mapping *mapping)
+{
+    return mapping->spec->is_json;
 }
 
 void rr_mapping_run(const rr_mapping *mapping, const rr_mapping_input *input, rr_arena *arena, rr_arena *scratch,

@@ -102,7 +102,7 @@ static int on_scalar(walk *w, rr_slot value)
     }
     if (at == NULL) {
         if (value.kind == RR_SLOT_NULL && w->run->mapping->spec->skip_empty) {
-            rr_run_stop(w->run, RR_MAPPING_SKIPPED, "");
+            rr_run_stop(w->run, RR_MAPPING_SKIPPED, RR_SKIP_EMPTY);
             return 0;
         }
         return stop(w, (rr_slice){NULL, 0}, "the message is JSON, but not an object");

@@ -4,7 +4,7 @@
 #   test_cli.sh PROGRAM VERSION PLUGINS      PLUGINS: the folder of the shared objects
 # SPDX-License-Identifier: Apache-2.0
 set -eu
-program=$1 version=$2
+program=$1 version=$2 plugins=$3
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 cd "$folder"
@@ -170,7 +170,7 @@ for command in $commands; do
         [ $got = 74 ] || { echo "$command --help: a full disk ended it with $got"; failed=1; }
     fi
 done
-for command in run verify rewind rebuild preflight streams publish; do
+for command in run verify rewind rebuild preflight streams publish decode; do
     expect 78 err "bad.yaml:5:5: error: unknown key 'strean'" $command -c bad.yaml
     expect 74 err "nosuch.yaml: error: cannot be opened" $command -c nosuch.yaml
 done
@@ -183,6 +183,7 @@ for command in verify rebuild streams "publish -s results.orders"; do
     expect 69 err "127.0.0.1:1" $command -c away.yaml
 done
 expect 69 err "127.0.0.1:1" rewind -c away.yaml --to-start
+expect 69 err "127.0.0.1:1" decode -c away.yaml
 expect 69 out "unseen   store: " preflight -c away.yaml
 expect 0 out '{"verdict":"APPLIED"' apply -c contract.yaml records.jsonl
 expect 0 out '{"verdict":"REFUSED"' apply -c contract.yaml nonsense.jsonl
@@ -195,9 +196,124 @@ expect 65 err "1 lines are no records" encode nonsense.jsonl
 expect 0 err "1 lines are no records" encode --keep-going nonsense.jsonl
 expect 74 err "nosuch.jsonl: No such file" encode nosuch.jsonl
 
+# ---- messages of another form: decode, and apply --config ----
+
+# same FILE: standard output of the last command is the file.
+same() {
+    cmp -s out "$1" || { echo "another output than $1:"; diff "$1" out; failed=1; }
+}
+
+sed -e 's/mode: cumulative/&\n    window: {kind: tumbling, size: 1m}/' -e 's/skip: {empty: true}/skip: {kind: BEAT, empty: true}/' \
+    -e 's/            value: n/            op: {path: op, values: {"-U": SKIP}, default: ASSERT}\n&/' \
+    mapped.yaml >foreign.yaml
+cat >foreign.lines <<'EOF'
+{"rows":[{"id":"a","open":1704103200000,"pane":1,"n":5},{"id":"a","open":1704103200000,"pane":0,"n":4}]}
+{"kind":"BEAT"}
+
+{"rows":[{"op":"-U"},{"id":"c","open":1704103200001,"pane":0,"n":1},{"id":"c\u007f","pane":0,"n":1},{"id":"c","pane":"x"}]}
+nonsense
+EOF
+cat >foreign.blocks <<'EOF'
+foreign.lines 1: acme.north, stored 2024-01-01T10:01:00Z, 104 bytes
+  header Attempt: 3
+  record 1 of 2: admitted by orders
+    {"business_key":"north/a","window":{"start":"2024-01-01T10:00:00Z","end":"2024-01-01T10:01:00Z"},"metric_version":"v1","result_version":{"epoch":3,"number":2},"value":5}
+  record 2 of 2: admitted by orders
+    {"business_key":"north/a","window":{"start":"2024-01-01T10:00:00Z","end":"2024-01-01T10:01:00Z"},"metric_version":"v1","result_version":{"epoch":3,"number":1},"value":4}
+foreign.lines 2: acme.north, stored 2024-01-01T10:01:00Z, 15 bytes
+  header Attempt: 3
+  skipped: 'kind' is 'BEAT', which `skip` names
+foreign.lines 4: acme.north, stored 2024-01-01T10:01:00Z, 123 bytes
+  header Attempt: 3
+  record 1 of 4: skipped: `op` becomes SKIP
+  record 2 of 4: REFUSED window_misaligned: the window 2024-01-01T10:00:00.001Z to 2024-01-01T10:01:00.001Z is 1m long and starts 1ms behind the grid; the contract says size 1m, offset 0s
+    {"business_key":"north/c","window":{"start":"2024-01-01T10:00:00.001Z","end":"2024-01-01T10:01:00.001Z"},"metric_version":"v1","result_version":{"epoch":3,"number":1},"value":1}
+  record 3 of 4: REFUSED window_missing: the record has no window
+    {"business_key":"north/c\u007f","metric_version":"v1","result_version":{"epoch":3,"number":1},"value":1}
+  record 4 of 4: REFUSED malformed: version.number, from 'pane': is 'x'; it has to be an integer that is from 0 to 18446744073709551615 after `add`
+foreign.lines 5: acme.north, stored 2024-01-01T10:01:00Z, 8 bytes
+  header Attempt: 3
+  REFUSED malformed: not JSON (byte 1): lexical error: invalid string in json text.
+4 messages: 2 records admitted, 4 refused, 2 skipped
+EOF
+set -- -c foreign.yaml --lines --subject acme.north --header "Attempt: 3" --header Other:x
+expect 1 out "2 records admitted" decode "$@" --stored-at 2024-01-01T10:01:00Z foreign.lines
+grep -v 'header Other: x' out >shown && mv shown out
+same foreign.blocks
+expect 1 out '{"file":"foreign.lines","number":2,"subject":"acme.north","bytes":15,"records":[{"skipped":' decode "$@" --json foreign.lines
+expect 1 out '"verdict":"REFUSED","reason":"malformed","text":"version.number, from' decode "$@" --json foreign.lines
+expect 1 out '"contract":"orders","verdict":"admitted","record":{"business_key":"north/a",' decode "$@" --json foreign.lines
+head -n 3 foreign.lines >good.lines
+expect 0 out "2 messages: 2 records admitted, 0 refused, 1 skipped" decode "$@" good.lines
+expect 0 err - decode "$@" good.lines
+expect 1 out "REFUSED unrouted: " decode -c foreign.yaml --lines --subject other foreign.lines
+printf '{"rows":[{"id":"a","open":1704103200000,"n":1}]}' >one
+expect 1 out "one: no subject, 48 bytes" decode -c foreign.yaml one
+expect 1 out "business_key, from 'subject 2': is absent" decode -c foreign.yaml one
+
+# What --records prints, `apply` judges as `apply --config` judges the messages, but for what cannot be decoded.
+sed -n '/^contracts/,$p' foreign.yaml >foreign-contract.yaml
+for time in "" 2024-01-01T10:01:00Z 2024-01-20T00:00:00Z; do
+    set -- --subject acme.north --header "Attempt: 3" ${time:+--stored-at "$time"}
+    expect 1 err "2 records are left out" decode -c foreign.yaml "$@" --lines --records foreign.lines
+    cp out foreign.records
+    "$program" apply -c foreign-contract.yaml --explain --cells foreign.records >by-records
+    expect 0 out '"verdict":"REFUSED","reason":"malformed"' apply --config foreign.yaml "$@" --explain --cells foreign.lines
+    grep -v '"reason":"malformed"' out >by-messages
+    cmp by-records by-messages || { cat by-records by-messages; failed=1; }
+    [ "$(wc -l <by-records)" -ge 4 ] || { echo "too few verdicts"; failed=1; }
+done
+grep -q TOO_LATE by-records || { echo "the clock of --stored-at counts for nothing"; failed=1; }
+[ "$(grep -c clock foreign.records)" = 1 ] || { echo "a clock line for each time, and no more"; failed=1; }
+cat foreign.lines >two.lines
+expect 0 out '{"verdict":"DUPLICATE"' apply --config foreign.yaml --subject acme.north --header Attempt:3 foreign.lines two.lines
+
+# Our own form, as `encode` writes it: delimited, for routes without a mapping.
+"$program" encode records.jsonl >own
+cat own framing >cut
+expect 0 out 'own 1: results.orders, ' decode -c good.yaml --subject results.orders --delimited own
+expect 0 out '{"business_key":"a","window":{"start":"2024-01-01T10:00:00Z"' decode -c good.yaml --delimited --records own
+expect 0 out '{"verdict":"APPLIED","alerts":[]}' apply --config good.yaml own
+expect 65 err "cut: the record at byte" decode -c good.yaml --delimited cut
+expect 65 out "1: no subject" decode -c good.yaml --delimited cut
+expect 65 out '{"verdict":"APPLIED","alerts":[]}' apply --config good.yaml cut
+head -c 1100000 /dev/zero | tr '\0' ' ' >large
+expect 1 out "REFUSED limit_exceeded: " decode -c good.yaml large
+expect 1 out "REFUSED limit_exceeded: the message has more than 1048576 bytes" decode -c foreign.yaml large
+
+expect 64 err "--lines is for JSON" decode -c good.yaml --lines own
+expect 64 err "--count is for messages of a stream" decode -c good.yaml --count 3 own
+expect 64 err "--subject is for messages of a file" decode -c good.yaml --subject x
+expect 64 err "either --count or --seq" decode -c good.yaml --count 3 --seq 1
+expect 64 err "either --json or --records" decode -c good.yaml --json --records own
+expect 64 err "either --delimited or --lines" decode -c good.yaml --delimited --lines own
+for seq in 0 x 5-4 1-x -1 1- 18446744073709551616 1--2; do
+    [ $seq = 1- ] || expect 64 err "--seq is A, A-B or A-" decode -c good.yaml --seq=$seq
+done
+for count in 0 x -1 100001 1x; do
+    expect 64 err "--count is a number from 1 to 100000" decode -c good.yaml --count=$count
+done
+expect 64 err "--header is NAME:VALUE, not 'x'" decode -c foreign.yaml --header x one
+expect 64 err "--stored-at is a time like" decode -c foreign.yaml --stored-at noon one
+expect 64 err "no source named 'order'" decode -c foreign.yaml --source order one
+expect 74 err "nosuch: No such file" decode -c foreign.yaml nosuch
+expect 74 err "nosuch: No such file" apply --config foreign.yaml nosuch
+expect 64 err "either --contract FILE" apply records.jsonl
+expect 64 err "either --contract FILE" apply -c contract.yaml --config good.yaml records.jsonl
+expect 64 err "--input does not go with --config" apply --config good.yaml --input json own
+expect 64 err "--subject does not go with --contract" apply -c contract.yaml --subject x records.jsonl
+expect 64 err "no route of source orders takes the subject 'other'" apply --config foreign.yaml --subject other one
+expect 64 err "'b' is one operand too many" apply -c contract.yaml a b
+sed 's/^    routes:/&\n      - {subject: a.b, contract: orders}/' foreign.yaml >routes.yaml
+expect 64 err "source orders has 2 routes: say the subject" decode -c routes.yaml one
+expect 0 out "own 1: a.b, " decode -c routes.yaml --subject a.b --delimited own
+sed -n '/^  - name/,/^contracts/p' good.yaml | sed '/^contracts/,$d; s/name: orders/name: others/; s/reconciler/another/' >second
+sed '/^sources/r second' good.yaml >sources.yaml
+expect 64 err "has 2 sources: name one with --source" decode -c sources.yaml own
+expect 0 out "own 1: no subject" decode -c sources.yaml --source others --delimited own
+
 # ---- plugins and schemes ----
 
-plugins=$3
 good_plugin=$plugins/rr_store_memory.so
 [ -e "$good_plugin" ] || { echo "$good_plugin is not built"; failed=1; }
 # with_plugin NAME STORE URL ALERTS: a configuration that loads a plugin, so that its schemes are not known beforehand.
@@ -285,6 +401,22 @@ expect_printable "--input is json or protobuf, not '$shown'" apply -c contract.y
 expect_printable "no store has the scheme of this URL" apply -c contract.yaml --store "$hostile:"
 expect_printable "$shown: No such file" apply -c contract.yaml "$hostile"
 expect_printable "$shown: No such file" encode "$hostile"
+expect_printable "$shown: No such file" decode -c good.yaml "$hostile"
+expect_printable "source named '$shown'" decode -c good.yaml --source "$hostile"
+expect_printable ": $shown, 48 bytes" decode -c foreign.yaml --subject "$hostile" one
+expect_printable "header $shown: $shown" decode -c foreign.yaml --header "$hostile:$hostile" one
+expect_printable '"subject":"\u001b[2J' decode --json -c foreign.yaml --subject "$hostile" one
+cp one "$hostile"
+expect_printable "$shown: no subject" decode -c foreign.yaml "$hostile"
+rm "$hostile"
+hostile_text='\u001b[2J\r\u0007\u007f\u009b\u202e'
+printf '{"rows":[{"id":"%s","open":1704103200000,"pane":0,"n":1}]}' "$hostile_text" >text
+sed 's/"n":1/"n":"%s"/' text >format
+printf "$(sed 's/\\/\\\\/g' format)" "$hostile_text" >wrong
+for form in "" --json --records; do
+    expect_printable '\u007f\u009b\u202e' decode $form -c foreign.yaml --subject acme.a text
+    expect_printable '\u007f\u009b\u202e' decode $form -c foreign.yaml --subject acme.a wrong
+done
 # In files: keys and values as YAML escapes, and bytes of the environment.
 sed 's/^store:.*/"\\e[2J\\r\\a\\x7f\\x9b": x/' good.yaml >key.yaml
 expect_printable "unknown key '\x1b[2J\x0d\x07\x7f\xc2\x9b'" check -c key.yaml

@@ -10,6 +10,7 @@
 
 #include <cmocka.h>
 
+#include "admit.h"
 #include "intake.h"
 #include "joins.h"
 #include "record_proto.h"
@@ -47,8 +48,8 @@ static int end(void **state)
 
 static rr_bound_route route(const void *context, rr_slice subject)
 {
-    return (rr_bound_route){
-        .contract = rr_slice_equal(subject, RR_SLICE("c")) ? ((const joins *)context)->contract : NULL};
+    return (rr_bound_route){.contract =
+                                rr_slice_equal(subject, RR_SLICE("c")) ? ((const joins *)context)->contract : NULL};
 }
 
 static rr_item *add(const char *subject, const rr_buf *payload, uint64_t sequence)
@@ -135,6 +136,37 @@ static void only_sessions_are_read_again_without_a_clock(void **state)
     assert_int_equal(rr_intake_replay_clock(NULL, 7), 7);
 }
 
+/* A message of a file: its record has no time of arrival, so it is never too late; and each record is told of. */
+static void note(void *observer, const rr_record *record, rr_slice rule)
+{
+    assert_int_equal(rule.len, 0);
+    *(size_t *)observer += record != NULL;
+}
+
+static void what_no_queue_stored_has_no_clock(void **state)
+{
+    static const rr_buf nothing = {"\377", 1, 1, false};
+    rr_delivery delivery = {.payload = rr_buf_view(&good), .stored_at_us = RR_NEVER_STORED};
+    size_t told = 0;
+
+    (void)state;
+    intake.observe = note;
+    intake.observer = &told;
+    assert_true(
+        rr_intake_add_routed(&intake, (rr_bound_route){.contract = j.contract}, RR_SLICE("S"), &delivery, INT64_MIN));
+    delivery.stored_at_us = 0;
+    assert_true(
+        rr_intake_add_routed(&intake, (rr_bound_route){.contract = j.contract}, RR_SLICE("S"), &delivery, INT64_MIN));
+    delivery.payload = rr_buf_view(&nothing);
+    assert_true(
+        rr_intake_add_routed(&intake, (rr_bound_route){.contract = j.contract}, RR_SLICE("S"), &delivery, INT64_MIN));
+    assert_int_equal(intake.count, 3);
+    assert_int_equal(told, 2);
+    assert_false(intake.items[0].record->has_arrival);
+    assert_true(intake.items[1].record->has_arrival);
+    assert_true(intake.items[2].refused);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -143,6 +175,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_reset_makes_room_and_keeps_the_memory, begin, end),
         cmocka_unit_test_setup_teardown(an_empty_intake_grows, begin, end),
         cmocka_unit_test_setup_teardown(only_sessions_are_read_again_without_a_clock, begin, end),
+        cmocka_unit_test_setup_teardown(what_no_queue_stored_has_no_clock, begin, end),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

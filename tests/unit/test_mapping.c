@@ -163,7 +163,7 @@ static void unload(mapped *m)
 
 static void put_result(rr_buf *out, const rr_mapping_result *result)
 {
-    static const char *const outcomes[] = {"", "SKIPPED", "MALFORMED ", "TOO_LARGE ", "NO_MEMORY"};
+    static const char *const outcomes[] = {"", "SKIPPED ", "MALFORMED ", "TOO_LARGE ", "NO_MEMORY"};
 
     rr_buf_text(out, outcomes[result->outcome]);
     rr_buf_put(out, result->why.bytes, result->why.len);
@@ -391,7 +391,8 @@ static const row rows[] = {
      "malformed business_key, from 'line.id': is absent, and a part of a key has to be there; `default` can "
      "say what "
      "stands for it"},
-    {BATCH "each: results, record: {business_key: line.id}", "2{1\"p\"}", "SKIPPED"},
+    {BATCH "each: results, record: {business_key: line.id}", "2{1\"p\"}",
+     "SKIPPED `each` finds no item in this message"},
     {BATCH "each: results, record: {business_key: line.id}", "3{1{1\"a\"", "{\"business_key\":\"a\"}"},
 #define ENVELOPE \
     "each: [{at: after, when: {op: [c, r, u]}, op: ASSERT}, {at: before, when: {op: [d]}, op: RETRACT, " \
@@ -402,7 +403,7 @@ static const row rows[] = {
      "{\"business_key\":\"k\",\"result_version\":9,\"value\":1,\"op\":\"RETRACT\"}"},
     {CHANGE ENVELOPE, "1\"t\" 4:9", "MALFORMED no part of `each` applies to this message; `skip` can name such"},
     {CHANGE ENVELOPE, "1\"d\" 4:9", "malformed `each` takes 'before' of this message, and it is not there"},
-    {CHANGE "skip: {op: t}, " ENVELOPE, "1\"t\" 4:9", "SKIPPED"},
+    {CHANGE "skip: {op: t}, " ENVELOPE, "1\"t\" 4:9", "SKIPPED 'op' is 't', which `skip` names"},
     {CHANGE "each: [{at: after}, {at: before, op: RETRACT}], record: {business_key: id, version: ver}",
      "2{1\"k\" 3:1} 3{1\"k\" 3:2}",
      "{\"business_key\":\"k\",\"result_version\":2}\n{\"business_key\":\"k\",\"op\":\"RETRACT\",\"retracts_"
@@ -414,15 +415,15 @@ static const row rows[] = {
      "{\"business_key\":\"k\",\"result_version\":9,\"value\":1,\"op\":\"RETRACT\"}"},
     /* skip */
     {BATCH "skip: {kind: [HEARTBEAT, SCHEMA], empty: true}, each: results, record: {business_key: line.id}", "1:2 3{}",
-     "SKIPPED"},
+     "SKIPPED 'kind' is 'SCHEMA', which `skip` names"},
     {BATCH "skip: {kind: [HEARTBEAT, SCHEMA], empty: true}, each: results, record: {business_key: line.id}", "1:0 3{}",
      "{}"},
     {BATCH "skip: {kind: [HEARTBEAT, SCHEMA], empty: true}, each: results, record: {business_key: line.id}", "",
-     "SKIPPED"},
+     "SKIPPED `skip` names empty messages"},
     {PB "record: {business_key: line.id}", "", "{}"},
     {JSON "record: {business_key: id}", "", "MALFORMED the message is empty; `skip: {empty: true}` passes over such"},
-    {JSON "skip: {empty: true}, record: {business_key: id}", "", "SKIPPED"},
-    {JSON "skip: {empty: true}, record: {business_key: id}", "null", "SKIPPED"},
+    {JSON "skip: {empty: true}, record: {business_key: id}", "", "SKIPPED `skip` names empty messages"},
+    {JSON "skip: {empty: true}, record: {business_key: id}", "null", "SKIPPED `skip` names empty messages"},
     {JSON "skip: {empty: true}, record: {business_key: id}", "{}", "{}"},
     /* damage */
     {PB "record: {version: pane.index}", "3x08", "MALFORMED a varint"},
@@ -451,7 +452,7 @@ static const row rows[] = {
     {JSON "record: {business_key: id}", "7", "MALFORMED the message is JSON, but not an object"},
     {JSON "each: rows, record: {version: v}", "{\"rows\":[{\"v\":1},{\"v\":2,\"x\":[{}]}]}",
      "{\"result_version\":1}\n{\"result_version\":2}"},
-    {JSON "each: rows, record: {version: v}", "{\"rows\":[]}", "SKIPPED"},
+    {JSON "each: rows, record: {version: v}", "{\"rows\":[]}", "SKIPPED `each` finds no item in this message"},
     {JSON "each: rows, record: {version: v}", "{\"rows\":[{},1]}",
      "MALFORMED a list that `each` names holds something that is no object"},
     {JSON "each: rows, record: {version: v}", "{\"rows\":{}}", "MALFORMED name 'rows' has to be a list of objects"},

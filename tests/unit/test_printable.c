@@ -70,6 +70,25 @@ static void each_row_is_shown_as_it_should(void **state)
     }
 }
 
+static void expect_json(rr_slice json, const char *shown)
+{
+    rr_buf out = {0};
+
+    rr_buf_printable_json(&out, json);
+    rr_buf_char(&out, '\0');
+    assert_string_equal(out.data, shown);
+    rr_buf_fini(&out);
+}
+
+static void text_that_is_json_stays_json(void **state)
+{
+    (void)state;
+    for (size_t k = 0; k < sizeof rows / sizeof *rows; k++) {
+        expect_json(rr_slice_of(rows[k].json), rows[k].json);
+    }
+    expect_json(RR_SLICE("{\"a\":\"\x7f\xe2\x80\xae\\n\\\\\"}"), "{\"a\":\"\\u007f\\u202e\\n\\\\\"}");
+}
+
 /* All texts of three bytes: no control byte, and UTF-8 to the end. */
 static void no_bytes_get_through(void **state)
 {
@@ -97,6 +116,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_row_is_shown_as_it_should),
+        cmocka_unit_test(text_that_is_json_stays_json),
         cmocka_unit_test(no_bytes_get_through),
     };
 
