@@ -224,7 +224,11 @@ typedef struct rr_run {
 bool rr_run_proto(rr_run *run);
 bool rr_run_json(rr_run *run);
 
+/* Ends the message with this outcome; `why` is put behind what run->why holds. Always false. */
 bool rr_run_stop(rr_run *run, rr_mapping_outcome outcome, const char *why);
+
+/* Memory of the scratch, cleared. NULL: stopped. */
+void *rr_run_take(rr_run *run, size_t bytes);
 
 /* The next item's slots, all empty; NULL: stopped. */
 rr_slot *rr_run_item(rr_run *run, rr_slot *list);
