@@ -140,14 +140,15 @@ typedef struct rr_choice {
     rr_literal to;
 } rr_choice;
 
-/* What most parts are: one slot, as it is. Where the slot is not what is quick, the long way is gone. */
+/* What most parts are: one slot, as it is. Where the slot holds something else, the long way is taken. */
 typedef enum rr_quick {
     RR_QUICK_NOT,
     RR_QUICK_TEXT,
     RR_QUICK_COUNT,
-    RR_QUICK_TIME,   /* times factor_us */
-    RR_QUICK_NUMBER, /* an integer */
-    RR_QUICK_CHOICE  /* an integer or enum of `values`, as a word */
+    RR_QUICK_TIME,      /* times factor_us */
+    RR_QUICK_TIMESTAMP, /* of google.protobuf */
+    RR_QUICK_NUMBER,    /* an integer */
+    RR_QUICK_CHOICE     /* an integer or enum of `values`, as a word */
 } rr_quick;
 
 typedef struct rr_part {
@@ -165,6 +166,7 @@ typedef struct rr_step {
     rr_target target;
     rr_slice name; /* of a MEASURE */
     bool is_list;
+    bool is_quick; /* one part, and not RR_QUICK_NOT */
     const rr_part *parts;
     size_t part_count;
 } rr_step;
@@ -253,7 +255,8 @@ typedef enum rr_finished {
     RR_FINISHED_NO_MEMORY
 } rr_finished;
 
-/* One record from the slots, into one that is all zero; item NULL: of the whole message. */
+/* One record from the slots, into one that is all zero, and that stays so unless it is FINISHED; item NULL: of the whole
+ * message. */
 rr_finished rr_run_finish(const rr_run *run, const rr_emit *emit, const rr_slot *item, rr_record *record, rr_text *why);
 
 /* One record's values under way. */
