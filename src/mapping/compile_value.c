@@ -322,6 +322,16 @@ static rr_quick quick_of(rr_target target, const rr_part *part)
     }
 }
 
+static void add_quick(rr_step *step)
+{
+    const rr_part *part = step->parts;
+
+    step->quick = quick_of(step->target, part);
+    step->slot = part->ref.slot;
+    step->whole = part->ref.whole;
+    step->empty_is_value = part->ref.implicit || part->has_preset;
+}
+
 static bool read_part(rr_compiler *c, const rr_base *top, const rr_base *here, rr_target target,
                       const rr_mapping_part *said, rr_part *part)
 {
@@ -344,7 +354,6 @@ static bool read_part(rr_compiler *c, const rr_base *top, const rr_base *here, r
         good = rr_compile_fault(c, said->place, "'%.*s' is %s, and %s takes it not: %s", RR_SHOW(part->ref.text),
                                 rr_value_type_word(part->ref.type), rr_target_name(target), why);
     }
-    part->quick = quick_of(target, part);
     part->factor_us = said->unit == RR_UNIT_S ? 1000000 : said->unit == RR_UNIT_MS ? 1000 : 1;
     part->has_other = said->other != NULL;
     part->has_preset = said->preset != NULL;
@@ -369,8 +378,10 @@ bool rr_compile_field(rr_compiler *c, const rr_base *top, const rr_base *here, c
     *step = (rr_step){.target = field->target,
                       .name = field->name,
                       .is_list = field->is_list,
-                      .is_quick = good && !field->is_list && parts[0].quick != RR_QUICK_NOT,
                       .parts = parts,
                       .part_count = field->part_count};
+    if (good && !field->is_list) {
+        add_quick(step);
+    }
     return good;
 }

@@ -140,15 +140,15 @@ static bool take_list(draft *d, const rr_slot *item)
 }
 
 /* The long way. */
-static bool take_step(draft *d, const rr_slot *item)
+static __attribute__((noinline)) bool take_step(draft *d, const rr_step *step, const rr_slot *item)
 {
-    const rr_step *step = d->f.step;
     const rr_part *part = step->parts;
     rr_measure *measure = &d->measures[d->measure_count];
     rr_slot made;
     rr_final value;
     bool there;
 
+    d->f.step = step;
     if (step->is_list) {
         return take_list(d, item);
     }
@@ -207,8 +207,8 @@ static bool quick_timestamp(const rr_part *part, const rr_slot *seen, int64_t *u
 {
     int64_t whole;
 
-    if (seen->time.seconds < 0 || (uint64_t)seen->time.nanos > 999999999 || seen->time.nanos % 1000 != 0 ||
-        __builtin_mul_overflow(seen->time.seconds, RR_SECOND_US, &whole) ||
+    if (seen->kind != RR_SLOT_TIME || seen->time.seconds < 0 || (uint64_t)seen->time.nanos > 999999999 ||
+        seen->time.nanos % 1000 != 0 || __builtin_mul_overflow(seen->time.seconds, RR_SECOND_US, &whole) ||
         __builtin_add_overflow(whole, seen->time.nanos / 1000, &whole) ||
         __builtin_add_overflow(whole, part->said->inclusive_us, &whole)) {
         return false;
@@ -217,13 +217,12 @@ static bool quick_timestamp(const rr_part *part, const rr_slot *seen, int64_t *u
     return true;
 }
 
-static bool quick_number(draft *d, const rr_slot *seen)
+static bool quick_number(draft *d, const rr_step *step, const rr_slot *seen)
 {
     if (!is_integer(seen) || (seen->kind == RR_SLOT_UINT && seen->i < 0)) {
         return false;
     }
-    d->measures[d->measure_count++] =
-        (rr_measure){.name = d->f.step->name, .kind = RR_NUMBER_INT64, .integer = seen->i};
+    d->measures[d->measure_count++] = (rr_measure){.name = step->name, .kind = RR_NUMBER_INT64, .integer = seen->i};
     return true;
 }
 
@@ -245,30 +244,28 @@ static bool quick_choice(const rr_part *part, const rr_slot *seen, void *row)
 }
 
 /* False: nothing was taken, and the long way decides. */
-static bool take_quick(draft *d, const rr_slot *item)
+static bool take_quick(draft *d, const rr_step *step, const rr_slot *item)
 {
-    const rr_part *part = d->f.step->parts;
-    rr_target target = d->f.step->target;
-    const rr_slot *seen = &(part->ref.whole ? d->f.run->whole : item)[part->ref.slot];
-    void *place = place_of(d, target);
+    const rr_slot *seen = &(step->whole ? d->f.run->whole : item)[step->slot];
+    void *place = place_of(d, step->target);
     rr_slot made;
     bool good = false;
 
-    if (part->quick == RR_QUICK_TIMESTAMP || (seen->kind == RR_SLOT_EMPTY && part->ref.implicit)) {
-        seen = rr_run_fetch(d->f.run, &part->ref, item, &made);
+    if (seen->kind == RR_SLOT_EMPTY && !step->empty_is_value) {
+        return true;
     }
-    if (seen->kind == RR_SLOT_EMPTY) {
-        return !part->has_preset;
+    if (seen->kind == RR_SLOT_EMPTY || step->quick == RR_QUICK_TIMESTAMP) {
+        seen = rr_run_fetch(d->f.run, &step->parts->ref, item, &made);
     }
-    switch (part->quick) {
+    switch (step->quick) {
     case RR_QUICK_TEXT: good = quick_text(seen, place); break;
     case RR_QUICK_COUNT: good = quick_count(seen, place); break;
-    case RR_QUICK_TIME: good = quick_time(part, seen, place); break;
-    case RR_QUICK_TIMESTAMP: good = quick_timestamp(part, seen, place); break;
-    case RR_QUICK_CHOICE: good = quick_choice(part, seen, place); break;
-    default: return quick_number(d, seen);
+    case RR_QUICK_TIME: good = quick_time(step->parts, seen, place); break;
+    case RR_QUICK_TIMESTAMP: good = quick_timestamp(step->parts, seen, place); break;
+    case RR_QUICK_CHOICE: good = quick_choice(step->parts, seen, place); break;
+    default: return quick_number(d, step, seen);
     }
-    d->seen |= (uint32_t)good << target;
+    d->seen |= (uint32_t)good << step->target;
     return good;
 }
 
@@ -435,9 +432,10 @@ static bool keep(draft *d, rr_record *to)
 
 static bool finish(draft *d, const rr_emit *emit, const rr_slot *item)
 {
-    for (size_t k = 0; k < emit->step_count; k++) {
-        d->f.step = &emit->steps[k];
-        if ((!d->f.step->is_quick || !take_quick(d, item)) && !take_step(d, item)) {
+    const rr_step *end = emit->steps + emit->step_count;
+
+    for (const rr_step *step = emit->steps; step != end; step++) {
+        if ((step->quick == RR_QUICK_NOT || !take_quick(d, step, item)) && !take_step(d, step, item)) {
             return false;
         }
     }

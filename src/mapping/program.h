@@ -80,6 +80,7 @@ struct rr_edge {
     rr_slice name;       /* JSON; of a MAP's node: the key, if it is text */
     uint64_t bits;       /* of a MAP's node: the key, if it is a number */
     uint16_t slot;       /* or RR_SLOT_NONE */
+    bool is_guarded;     /* it has a sibling, or a closed enum */
     rr_edge *sibling;    /* the next of its oneof, in a circle; NULL: it clears nothing */
     const rr_schema_enum *closed; /* CAPTURE, MAP: a number that it does not name is an unknown field (proto2) */
     rr_node *to;
@@ -153,7 +154,6 @@ typedef enum rr_quick {
 
 typedef struct rr_part {
     rr_ref ref;
-    rr_quick quick;
     int64_t factor_us;
     const rr_mapping_part *said;
     const rr_choice *choices; /* sorted by text, of enums by number */
@@ -163,12 +163,15 @@ typedef struct rr_part {
 } rr_part;
 
 typedef struct rr_step {
-    rr_target target;
-    rr_slice name; /* of a MEASURE */
+    rr_quick quick;
+    uint16_t slot;       /* of quick ones: that of the part's ref */
+    bool whole;          /* and whose it is */
+    bool empty_is_value; /* and whether an empty slot may stand for a value: zero, or the preset */
     bool is_list;
-    bool is_quick; /* one part, and not RR_QUICK_NOT */
+    rr_target target;
     const rr_part *parts;
     size_t part_count;
+    rr_slice name; /* of a MEASURE */
 } rr_step;
 
 typedef struct rr_test {
