@@ -107,12 +107,12 @@ static void release_message(reading *run, const rr_nats_client_message *message,
 static rr_status read_round(reading *run, rr_error *error)
 {
     rr_status done = ask_round(run, error);
-    rr_nats_client_message message;
-    natsMsg *held = NULL;
     size_t got = 0;
     bool more = true;
 
     while (done == RR_OK && more && !run->ended && got < ROUND) {
+        rr_nats_client_message message = {0};
+        natsMsg *held = NULL;
         rr_delivery delivery;
         rr_reply reply;
 

@@ -65,3 +65,34 @@ size_t rr_utf8_valid_len(rr_slice text)
     }
     return at;
 }
+
+/* Without a byte from 0x80 on, subtracting 1 from each borrows only from a 0. */
+static bool is_plain_eight(const char *at)
+{
+    const uint64_t high = UINT64_C(0x8080808080808080), ones = UINT64_C(0x0101010101010101);
+    uint64_t eight;
+
+    memcpy(&eight, at, sizeof eight);
+    return ((eight | (eight - ones)) & high) == 0;
+}
+
+/* The last eight bytes may overlap those before. */
+bool rr_utf8_is_plain(rr_slice text)
+{
+    size_t at = 0;
+
+    if (text.len >= 8) {
+        for (; at + 8 < text.len; at += 8) {
+            if (!is_plain_eight(text.data + at)) {
+                return false;
+            }
+        }
+        return is_plain_eight(text.data + text.len - 8);
+    }
+    for (; at < text.len; at++) {
+        if ((unsigned char)(text.data[at] - 1) >= 0x7f) {
+            return false;
+        }
+    }
+    return true;
+}

@@ -11,4 +11,7 @@ size_t rr_utf8_valid_len(rr_slice text);
 /* Bytes of the one character at the beginning, 0 if there is no valid one. */
 size_t rr_utf8_char_len(rr_slice text);
 
+/* ASCII without NUL, as nearly all texts are. */
+bool rr_utf8_is_plain(rr_slice text);
+
 #endif

@@ -89,10 +89,12 @@ static bool add_own_form(rr_intake *intake, rr_bound_route route, rr_slice strea
                          int64_t now_us)
 {
     rr_record *record = &intake->records[intake->deliveries];
-    rr_text why = {.len = 0};
+    rr_text why;
     int64_t clock_us;
-    rr_decoded decoded = rr_record_from_proto(delivery->payload, false, &intake->arena, record, &clock_us, &why);
+    rr_decoded decoded;
 
+    why.len = 0;
+    decoded = rr_record_from_proto(delivery->payload, false, &intake->arena, record, &clock_us, &why);
     return decoded != RR_DECODED_NO_MEMORY && reserve_items(intake, 1) &&
            add_item(intake, route, record, decoded, &why, stream, delivery, now_us);
 }

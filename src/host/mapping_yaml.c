@@ -219,6 +219,9 @@ static bool read_part_map(const rr_reading *reading, const rr_yaml_node *node, c
                  : rr_yaml_get(node, "subject") != NULL ? RR_FROM_SUBJECT
                  : form.stream != 0                     ? RR_FROM_STREAM
                                                         : RR_FROM_CONST;
+    if (part->from == RR_FROM_CONST && form.fixed == NULL) {
+        return false; /* reported when it was parsed */
+    }
     if (part->from == RR_FROM_CONST) {
         part->name = form.fixed->text;
     }

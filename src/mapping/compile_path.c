@@ -110,6 +110,7 @@ static void describe(rr_edge *edge, const rr_schema_field *field)
     edge->type = field->type;
     edge->wire = rr_schema_wire(field->type);
     edge->closed = rr_schema_is_map(field) ? NULL : closed_enum(field);
+    edge->is_guarded = edge->is_guarded || edge->closed != NULL;
 }
 
 /* Those of a oneof, in a circle: each clears the others. */
@@ -124,6 +125,7 @@ static bool link_oneof(position *p, const rr_schema_oneof *oneof)
             return false;
         }
         describe(edge, oneof->fields[k]);
+        edge->is_guarded = true;
         first = first == NULL ? edge : first;
         *(before == NULL ? &first->sibling : &before->sibling) = edge;
         before = edge;

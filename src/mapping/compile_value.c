@@ -297,10 +297,9 @@ static bool find_source(rr_compiler *c, const rr_base *top, const rr_base *here,
 static rr_quick quick_of(rr_target target, const rr_part *part)
 {
     const rr_mapping_part *said = part->said;
-    bool plain = said->from == RR_FROM_PATH && said->add == 0 && said->scale == 0 && said->inclusive_us == 0;
     bool integer = is_integer(part->ref.type) || part->ref.type == RR_TYPE_ENUM;
 
-    if (!plain || part->ref.type == RR_TYPE_TIMESTAMP || part->ref.type == RR_TYPE_DURATION) {
+    if (said->from != RR_FROM_PATH || said->add != 0 || said->scale != 0) {
         return RR_QUICK_NOT;
     }
     if (said->has_values) {
@@ -313,10 +312,24 @@ static rr_quick quick_of(rr_target target, const rr_part *part)
     case RR_TAKES_KEY:
     case RR_TAKES_TEXT: return RR_QUICK_TEXT;
     case RR_TAKES_COUNT: return RR_QUICK_COUNT;
-    case RR_TAKES_TIME: return said->unit >= RR_UNIT_S && said->unit <= RR_UNIT_US ? RR_QUICK_TIME : RR_QUICK_NOT;
+    case RR_TAKES_TIME:
+        if (part->ref.type == RR_TYPE_TIMESTAMP) {
+            return RR_QUICK_TIMESTAMP;
+        }
+        return said->unit >= RR_UNIT_S && said->unit <= RR_UNIT_US ? RR_QUICK_TIME : RR_QUICK_NOT;
     case RR_TAKES_NUMBER: return RR_QUICK_NUMBER;
     default: return RR_QUICK_NOT;
     }
+}
+
+static void add_quick(rr_step *step)
+{
+    const rr_part *part = step->parts;
+
+    step->quick = quick_of(step->target, part);
+    step->slot = part->ref.slot;
+    step->whole = part->ref.whole;
+    step->empty_is_value = part->ref.implicit || part->has_preset;
 }
 
 static bool read_part(rr_compiler *c, const rr_base *top, const rr_base *here, rr_target target,
@@ -341,7 +354,6 @@ static bool read_part(rr_compiler *c, const rr_base *top, const rr_base *here, r
         good = rr_compile_fault(c, said->place, "'%.*s' is %s, and %s takes it not: %s", RR_SHOW(part->ref.text),
                                 rr_value_type_word(part->ref.type), rr_target_name(target), why);
     }
-    part->quick = quick_of(target, part);
     part->factor_us = said->unit == RR_UNIT_S ? 1000000 : said->unit == RR_UNIT_MS ? 1000 : 1;
     part->has_other = said->other != NULL;
     part->has_preset = said->preset != NULL;
@@ -363,6 +375,13 @@ bool rr_compile_field(rr_compiler *c, const rr_base *top, const rr_base *here, c
     for (size_t k = 0; parts != NULL && k < field->part_count; k++) {
         good = read_part(c, top, here, field->target, &field->parts[k], &parts[k]) && good;
     }
-    *step = (rr_step){field->target, field->name, field->is_list, parts, field->part_count};
+    *step = (rr_step){.target = field->target,
+                      .name = field->name,
+                      .is_list = field->is_list,
+                      .parts = parts,
+                      .part_count = field->part_count};
+    if (good && !field->is_list) {
+        add_quick(step);
+    }
     return good;
 }

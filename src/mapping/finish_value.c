@@ -98,10 +98,13 @@ const rr_choice *rr_choice_find(const rr_ref *ref, const rr_choice *choices, siz
 
 bool rr_finish_text(rr_finishing *f, const rr_ref *ref, rr_slice text)
 {
-    if (text.len != 0 && rr_utf8_valid_len(text) != text.len) {
+    if (rr_utf8_is_plain(text)) {
+        return true;
+    }
+    if (rr_utf8_valid_len(text) != text.len) {
         return rr_finish_malformed(f, ref, "is not UTF-8");
     }
-    if (text.len != 0 && memchr(text.data, '\0', text.len) != NULL) {
+    if (memchr(text.data, '\0', text.len) != NULL) {
         return rr_finish_malformed(f, ref, "holds a NUL");
     }
     return true;
@@ -291,31 +294,11 @@ static bool to_ns(rr_finishing *f, const rr_part *part, const rr_slot *seen, i12
     }
 }
 
-/* Nearly all times, without 128 bits; false: not one of them, or something is wrong with it. */
-static bool quick_us(const rr_part *part, const rr_slot *seen, int64_t *us)
-{
-    static const int64_t unit_us[] = {[RR_UNIT_S] = 1000000, [RR_UNIT_MS] = 1000, [RR_UNIT_US] = 1};
-    const rr_mapping_part *said = part->said;
-    int64_t number;
-
-    if (seen->kind == RR_SLOT_INT && said->unit <= RR_UNIT_US) {
-        number = seen->i;
-        return number >= 0 && !__builtin_mul_overflow(number, unit_us[said->unit], &number) &&
-               !__builtin_add_overflow(number, said->inclusive_us, us);
-    }
-    return seen->kind == RR_SLOT_TIME && seen->time.seconds >= 0 && (uint64_t)seen->time.nanos <= 999999999 &&
-           seen->time.nanos % 1000 == 0 && !__builtin_mul_overflow(seen->time.seconds, RR_SECOND_US, &number) &&
-           !__builtin_add_overflow(number, seen->time.nanos / 1000 + said->inclusive_us, us);
-}
-
 static bool to_us(rr_finishing *f, const rr_part *part, const rr_slot *seen, int64_t *us)
 {
     bool lasting = rr_target_kind_of(f->step->target) == RR_TAKES_DURATION, exact;
     i128 ns = 0, whole;
 
-    if (quick_us(part, seen, us)) {
-        return true;
-    }
     if (!to_ns(f, part, seen, &ns, &exact)) {
         return false;
     }

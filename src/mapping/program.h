@@ -80,6 +80,7 @@ struct rr_edge {
     rr_slice name;       /* JSON; of a MAP's node: the key, if it is text */
     uint64_t bits;       /* of a MAP's node: the key, if it is a number */
     uint16_t slot;       /* or RR_SLOT_NONE */
+    bool is_guarded;     /* it has a sibling, or a closed enum */
     rr_edge *sibling;    /* the next of its oneof, in a circle; NULL: it clears nothing */
     const rr_schema_enum *closed; /* CAPTURE, MAP: a number that it does not name is an unknown field (proto2) */
     rr_node *to;
@@ -140,19 +141,19 @@ typedef struct rr_choice {
     rr_literal to;
 } rr_choice;
 
-/* What most parts are: one slot, as it is. Where the slot is not what is quick, the long way is gone. */
+/* What most parts are: one slot, as it is. Where the slot holds something else, the long way is taken. */
 typedef enum rr_quick {
     RR_QUICK_NOT,
     RR_QUICK_TEXT,
     RR_QUICK_COUNT,
-    RR_QUICK_TIME,   /* times factor_us */
-    RR_QUICK_NUMBER, /* an integer */
-    RR_QUICK_CHOICE  /* an integer or enum of `values`, as a word */
+    RR_QUICK_TIME,      /* times factor_us */
+    RR_QUICK_TIMESTAMP, /* of google.protobuf */
+    RR_QUICK_NUMBER,    /* an integer */
+    RR_QUICK_CHOICE     /* an integer or enum of `values`, as a word */
 } rr_quick;
 
 typedef struct rr_part {
     rr_ref ref;
-    rr_quick quick;
     int64_t factor_us;
     const rr_mapping_part *said;
     const rr_choice *choices; /* sorted by text, of enums by number */
@@ -162,11 +163,15 @@ typedef struct rr_part {
 } rr_part;
 
 typedef struct rr_step {
-    rr_target target;
-    rr_slice name; /* of a MEASURE */
+    rr_quick quick;
+    uint16_t slot;       /* of quick ones: that of the part's ref */
+    bool whole;          /* and whose it is */
+    bool empty_is_value; /* and whether an empty slot may stand for a value: zero, or the preset */
     bool is_list;
+    rr_target target;
     const rr_part *parts;
     size_t part_count;
+    rr_slice name; /* of a MEASURE */
 } rr_step;
 
 typedef struct rr_test {
@@ -227,7 +232,11 @@ bool rr_run_json(rr_run *run);
 /* Why an empty message, or a JSON null, is skipped. */
 #define RR_SKIP_EMPTY "`skip` names empty messages"
 
+/* Ends the message with this outcome; `why` is put behind what run->why holds. Always false. */
 bool rr_run_stop(rr_run *run, rr_mapping_outcome outcome, const char *why);
+
+/* Memory of the scratch, cleared. NULL: stopped. */
+void *rr_run_take(rr_run *run, size_t bytes);
 
 /* The next item's slots, all empty; NULL: stopped. */
 rr_slot *rr_run_item(rr_run *run, rr_slot *list);
@@ -252,7 +261,8 @@ typedef enum rr_finished {
     RR_FINISHED_NO_MEMORY
 } rr_finished;
 
-/* One record from the slots, into one that is all zero; item NULL: of the whole message. */
+/* One record from the slots, into one that is all zero, and that stays so unless it is FINISHED; item NULL: of the whole
+ * message. */
 rr_finished rr_run_finish(const rr_run *run, const rr_emit *emit, const rr_slot *item, rr_record *record, rr_text *why);
 
 /* One record's values under way. */

@@ -231,16 +231,28 @@ static const rr_edge *find(const rr_node *node, uint32_t number)
     return edge;
 }
 
-static bool take_field(const walk *w, const rr_edge *edge, rr_slot *slots, const rr_proto_field *field)
+/* False: an unknown field. */
+static bool pass_guard(const rr_edge *edge, rr_slot *slots, const rr_proto_field *field)
 {
     if (!is_named(edge, field->value)) {
-        return true;
+        return false;
     }
     if (edge->sibling != NULL) {
         clear_others(edge, slots);
     }
+    return true;
+}
+
+static bool take_field(const walk *w, const rr_edge *edge, rr_slot *slots, const rr_proto_field *field)
+{
+    if (edge->is_guarded && !pass_guard(edge, slots, field)) {
+        return true;
+    }
+    if (edge->act == RR_ACT_CAPTURE) {
+        read_scalar(edge->type, field, &slots[edge->slot]);
+        return true;
+    }
     switch (edge->act) {
-    case RR_ACT_CAPTURE: read_scalar(edge->type, field, &slots[edge->slot]); return true;
     case RR_ACT_DESCEND: slots[edge->slot].kind = RR_SLOT_THERE; return walk_message(w, edge->to, slots, field->bytes);
     case RR_ACT_MAP: return take_entry(w, edge, slots, field->bytes);
     case RR_ACT_ITEMS: return take_item(w, &slots[edge->slot], field->bytes);

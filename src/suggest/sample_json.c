@@ -3,7 +3,8 @@
 #include <yajl/yajl_parse.h>
 
 #include "number.h"
-#include "sample.h"
+#include "sample_json.h"
+#include "sample_values.h"
 
 /* Objects and lists that are open. */
 typedef struct level {

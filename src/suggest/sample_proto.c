@@ -1,7 +1,8 @@
 /* Protobuf by its schema. A field of implicit presence that is not on the wire is zero, and counts as a value; any
  * other is absent. Unknown fields are passed over. */
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "sample.h"
+#include "sample_proto.h"
+#include "sample_values.h"
 #include "time.h"
 
 typedef struct reading {

@@ -745,6 +745,27 @@ static void each_mistake_is_named(void **state)
     assert_int_equal(bad, 0);
 }
 
+/* The parser has reported it, and everything else goes on without it. */
+static void a_variable_that_is_not_set_is_told_once(void **state)
+{
+    static const char *const decodes[] = {
+        JSON "record: {metric_version: {const: '${env:RR_NO_SUCH_NAME}'}}",
+        JSON "record: {business_key: '${env:RR_NO_SUCH_NAME}'}",
+        JSON "record: {op: {path: a, values: {x: '${env:RR_NO_SUCH_NAME}', y: ASSERT}}}",
+        JSON "record: {op: {path: a, default: '${env:RR_NO_SUCH_NAME}'}}",
+    };
+
+    (void)state;
+    for (size_t k = 0; k < sizeof decodes / sizeof *decodes; k++) {
+        mapped m;
+
+        load(&m, decodes[k], NULL);
+        assert_int_equal(m.problems.errors, 1);
+        assert_non_null(strstr(m.problems.items[0].text, "RR_NO_SUCH_NAME"));
+        unload(&m);
+    }
+}
+
 static void all_mistakes_are_told_at_once(void **state)
 {
     rr_buf said = {0};
@@ -891,6 +912,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(a_record_may_be_larger_than_its_message),
         cmocka_unit_test(a_frame_is_taken_off),
         cmocka_unit_test(each_mistake_is_named),
+        cmocka_unit_test(a_variable_that_is_not_set_is_told_once),
         cmocka_unit_test(all_mistakes_are_told_at_once),
         cmocka_unit_test(a_fingerprint_is_what_a_mapping_does),
         cmocka_unit_test(a_fingerprint_reads),

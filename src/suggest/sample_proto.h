@@ -1,0 +1,11 @@
+/* One message of protobuf, as paths and values. */
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef RR_SAMPLE_PROTO_H
+#define RR_SAMPLE_PROTO_H
+
+#include "sampled.h"
+
+/* NULL, or why the payload cannot be read. */
+const char *rr_sample_read_proto(rr_sample *sample, rr_slice payload);
+
+#endif
