@@ -29,6 +29,18 @@ const char *rr_args_value(const rr_args *args, const char *name)
     return args->values[row_of(args, name)];
 }
 
+const char *rr_args_repeated(const rr_args *args, const char *name, size_t which)
+{
+    size_t row = row_of(args, name);
+
+    for (size_t k = 0; k < args->repeated_count; k++) {
+        if (args->repeated[k].row == row && which-- == 0) {
+            return args->repeated[k].value;
+        }
+    }
+    return NULL;
+}
+
 bool rr_args_flag(const rr_args *args, const char *name)
 {
     return rr_args_value(args, name) != NULL;
@@ -77,7 +89,10 @@ static int take_option(rr_args *args, char **argv, int *at)
     if (option == NULL) {
         return unknown_option(args, name);
     }
-    if (args->values[row_of(args, option->name)] != NULL) {
+    if (option->repeats && args->repeated_count == RR_CLI_REPEATED_MAX) {
+        return rr_cli_usage(args, "--%s is given more than %d times", option->name, RR_CLI_REPEATED_MAX);
+    }
+    if (args->values[row_of(args, option->name)] != NULL && !option->repeats) {
         return rr_cli_usage(args, "--%s is given twice", option->name);
     }
     if (option->argument == NULL && value != NULL) {
@@ -91,6 +106,10 @@ static int take_option(rr_args *args, char **argv, int *at)
         *at += 1;
     }
     args->values[row_of(args, option->name)] = value == NULL ? "" : value;
+    if (option->repeats) {
+        args->repeated[args->repeated_count].row = row_of(args, option->name);
+        args->repeated[args->repeated_count++].value = value;
+    }
     return RR_EXIT_DONE;
 }
 

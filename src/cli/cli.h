@@ -16,7 +16,8 @@
 #include <rr/slice.h>
 
 enum {
-    RR_CLI_OPTIONS_MAX = 32, /* rows of a command's table */
+    RR_CLI_OPTIONS_MAX = 32,  /* rows of a command's table */
+    RR_CLI_REPEATED_MAX = 64, /* values of options that may be given many times */
     RR_EXIT_DONE = 0,
     RR_EXIT_DIFFERENCES = 1
 };
@@ -26,6 +27,7 @@ typedef struct rr_cli_option {
     char letter;          /* 0: none */
     const char *argument; /* the name of its value, "FILE"; NULL: a flag */
     bool required;
+    bool repeats; /* may be given many times; rr_args_repeated */
     const char *help;
 } rr_cli_option;
 
@@ -72,11 +74,19 @@ struct rr_args {
     const char *values[RR_CLI_OPTIONS_MAX]; /* by row; NULL: not given; a flag: "" */
     const char *const *operands;
     size_t operand_count;
+    struct {
+        size_t row;
+        const char *value;
+    } repeated[RR_CLI_REPEATED_MAX];
+    size_t repeated_count;
 };
 
 /* The value of an option, or NULL; whether a flag is given. The name must be in the table (asserted). */
 const char *rr_args_value(const rr_args *args, const char *name);
 bool rr_args_flag(const rr_args *args, const char *name);
+
+/* Value number `which`, from 0, of an option that repeats; NULL: there are no more. */
+const char *rr_args_repeated(const rr_args *args, const char *name, size_t which);
 
 /* Reads the words behind the command into the arguments, whose `command` is set. Moves the operands to the front of
  * argv. *help: --help is there, and nothing else counts. Returns RR_EXIT_DONE, or prints what is wrong and returns 64. */
