@@ -24,18 +24,18 @@ rr_status rr_file_delivery_source(const rr_opened *opened, const rr_args *args, 
                                          : rr_fail(error, RR_USAGE, "the configuration has no source named '%s'", name);
 }
 
-static rr_status read_headers(rr_file_delivery *of, const rr_args *args, rr_error *error)
+rr_status rr_cli_headers(const rr_args *args, rr_header *headers, size_t *count, rr_error *error)
 {
     const char *text;
 
-    for (size_t k = 0; (text = rr_args_repeated(args, "header", k)) != NULL; k++) {
+    for (*count = 0; (text = rr_args_repeated(args, "header", *count)) != NULL; ++*count) {
         const char *colon = strchr(text, ':');
 
         if (colon == NULL || colon == text) {
             return rr_fail(error, RR_USAGE, "--header is NAME:VALUE, not '%s'", text);
         }
-        of->headers[of->header_count].name = (rr_slice){text, (size_t)(colon - text)};
-        of->headers[of->header_count++].value = rr_slice_of(colon + 1 + strspn(colon + 1, " "));
+        headers[*count].name = (rr_slice){text, (size_t)(colon - text)};
+        headers[*count].value = rr_slice_of(colon + 1 + strspn(colon + 1, " "));
     }
     return RR_OK;
 }
@@ -95,7 +95,7 @@ rr_status rr_file_delivery_read(rr_file_delivery *of, const rr_opened *opened, s
     rr_status status;
 
     *of = (rr_file_delivery){.stored_at_us = RR_NEVER_STORED};
-    status = read_headers(of, args, error);
+    status = rr_cli_headers(args, of->headers, &of->header_count, error);
     if (status == RR_OK) {
         status = read_time(of, args, error);
     }

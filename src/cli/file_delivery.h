@@ -31,6 +31,9 @@ typedef struct rr_file_delivery {
     rr_bound_route route; /* contract NULL: no route takes the subject */
 } rr_file_delivery;
 
+/* The values of --header, which point into args. headers: room for RR_CLI_REPEATS_MAX. USAGE: one is no header. */
+rr_status rr_cli_headers(const rr_args *args, rr_header *headers, size_t *count, rr_error *error);
+
 /* The source of --source; without it the only one. USAGE: there is no such source, or there are several. */
 rr_status rr_file_delivery_source(const rr_opened *opened, const rr_args *args, size_t *which, rr_error *error);
 

@@ -2,6 +2,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "opened.h"
 
+#include "publish_raw.h"
 #include "record_proto.h"
 #include "records.h"
 
@@ -219,7 +220,18 @@ static int run(const rr_args *args)
 {
     publishing p = {.args = args};
     rr_error error = {0};
-    rr_status status = rr_opened_read(&p.opened, args, &error);
+    rr_status status;
+
+    if (rr_args_flag(args, "raw")) {
+        return rr_publish_raw(args);
+    }
+    if (rr_args_flag(args, "header") || rr_args_flag(args, "lines") || rr_args_flag(args, "delimited")) {
+        return rr_cli_usage(args, "--header, --lines and --delimited are for --raw");
+    }
+    if (args->operand_count > 1) {
+        return rr_cli_usage(args, "'%s' is one operand too many", args->operands[1]);
+    }
+    status = rr_opened_read(&p.opened, args, &error);
 
     rr_arena_init(&p.arena, 0);
     if (status == RR_OK) {
@@ -254,19 +266,27 @@ static const rr_cli_option options[] = {
     {.name = "subject",
      .letter = 's',
      .argument = "SUBJECT",
-     .help = "the subject, where the contract's routes have wildcards"},
+     .help = "the subject, where the contract's routes have wildcards; with --raw always"},
+    {.name = "raw", .help = "publish the bytes of files as they are, a message a file"},
+    {.name = "lines", .help = "with --raw: a message a line; blank lines are none"},
+    {.name = "delimited", .help = "with --raw: a message a piece behind its length as a varint"},
+    {.name = "header",
+     .argument = "NAME:VALUE",
+     .repeats = true,
+     .help = "with --raw: a header of each message; any number"},
     RR_CLI_END,
 };
 
 const rr_command rr_command_publish = {
     .name = "publish",
     .summary = "publish records from JSON lines on a contract's subject",
-    .operands = "[RECORDS]",
-    .operands_most = 1,
+    .operands = "[RECORDS|FILE...]",
+    .operands_most = SIZE_MAX,
     .options = options,
     .details = "Each record is stored by the stream before the command ends. The subject is that of the contract's\n"
                "first route without wildcards, in the order of the configuration; or that of --subject, which must\n"
-               "lead to the contract. Clock lines are skipped: a stream keeps the time at which a record arrives.\n",
+               "lead to the contract. Clock lines are skipped: a stream keeps the time at which a record arrives.\n"
+               "With --raw nothing is encoded or checked; a subject that no route takes is warned of.\n",
     .ends = RR_CLI_ENDS_SERVERS,
     .run = run,
 };

@@ -72,7 +72,7 @@ static int dial(int port)
     return fd;
 }
 
-static int free_port(void)
+int rr_server_free_port(void)
 {
     struct sockaddr_in address = {.sin_family = AF_INET};
     socklen_t len = sizeof address;
@@ -146,7 +146,8 @@ static bool write_nats_config(const rr_server *server, char *path, size_t room)
     }
     fprintf(file, "listen: \"127.0.0.1:%d\"\nports_file_dir: \"%s\"\n", server->port > 0 ? server->port : -1,
             server->folder);
-    fprintf(file, "jetstream { store_dir: \"%s/data\", max_mem: 256MB, max_file: 2GB }\n%s", server->folder,
+    fprintf(file, "jetstream { store_dir: \"%s/data\", max_mem: 256MB, max_file: 2GB%s%s }\n%s", server->folder,
+            server->domain == NULL ? "" : ", domain: ", server->domain == NULL ? "" : server->domain,
             server->config == NULL ? "" : server->config);
     return fclose(file) == 0;
 }
@@ -260,7 +261,7 @@ static bool start(rr_server *server)
     }
     for (int i = 0; i < START_TRIES; i++) {
         /* Somebody else may take the port between our look and redis's bind: try another one. */
-        server->port = server->kind == RR_SERVER_NATS ? 0 : free_port();
+        server->port = server->kind == RR_SERVER_NATS ? 0 : rr_server_free_port();
         if (launch(server)) {
             snprintf(server->url, sizeof server->url, "%s://127.0.0.1:%d",
                      server->kind == RR_SERVER_NATS ? "nats" : "redis", server->port);
@@ -276,6 +277,12 @@ static bool start(rr_server *server)
 bool rr_server_start_nats(rr_server *server, const char *config)
 {
     *server = (rr_server){.kind = RR_SERVER_NATS, .config = config};
+    return start(server);
+}
+
+bool rr_server_start_nats_domain(rr_server *server, const char *domain, const char *config)
+{
+    *server = (rr_server){.kind = RR_SERVER_NATS, .domain = domain, .config = config};
     return start(server);
 }
 

@@ -22,6 +22,7 @@ typedef struct rr_server {
     int port;
     char folder[64];                        /* holds data/, log and the configuration */
     char url[64];                           /* nats://127.0.0.1:PORT or redis://127.0.0.1:PORT */
+    const char *domain;                     /* nats: of its JetStream, or NULL */
     const char *config;                     /* nats: more lines of configuration, or NULL */
     const char *extra[RR_SERVER_EXTRA_MAX]; /* redis: more arguments */
 } rr_server;
@@ -29,6 +30,12 @@ typedef struct rr_server {
 /* Starts nats-server with JetStream (files). config: more lines for its configuration file, such as
  * "max_payload: 64KB\n", or NULL; must outlive the server. False: it did not come up; says why on stderr. */
 bool rr_server_start_nats(rr_server *server, const char *config);
+
+/* The same, with a JetStream domain. */
+bool rr_server_start_nats_domain(rr_server *server, const char *domain, const char *config);
+
+/* A port on 127.0.0.1 that nobody listens on now, for what else a server listens on. */
+int rr_server_free_port(void);
 
 /* Starts redis-server without persistence. extra: NULL, or arguments ended by NULL that come after (and so win over)
  * ours, such as "--appendonly", "yes"; the texts must outlive the server. */

@@ -182,6 +182,14 @@ expect 69 err "127.0.0.1:1" get -c away.yaml orders a
 for command in verify rebuild streams "publish -s results.orders"; do
     expect 69 err "127.0.0.1:1" $command -c away.yaml
 done
+expect 69 err "127.0.0.1:1" publish -c away.yaml --raw -s results.orders --header a:1 --header b:2 contract.yaml
+expect 64 err "--raw needs --subject" publish -c memory.yaml --raw
+expect 64 err "--raw needs --subject" publish -c memory.yaml --raw -s 'a.*'
+expect 64 err "--header is NAME:VALUE" publish -c memory.yaml --raw -s a.b --header nothing
+expect 64 err "has a blank in its name" publish -c memory.yaml --raw -s a.b --header "a b:c"
+expect 64 err "--lines or --delimited, not both" publish -c memory.yaml --raw -s a.b --lines --delimited
+expect 64 err "are for --raw" publish -c memory.yaml --header a:b
+expect 64 err "'two' is one operand too many" publish -c memory.yaml one two
 expect 69 err "127.0.0.1:1" rewind -c away.yaml --to-start
 expect 69 err "127.0.0.1:1" decode -c away.yaml
 expect 69 out "unseen   store: " preflight -c away.yaml

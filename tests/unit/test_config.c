@@ -89,6 +89,10 @@ static const struct {
     {STORE CONTRACT "sources: [{name: a, url: 'nats://h', stream: S, consumer: c, contract: orders}]\n",
      "a source needs 'dead_letters': prefix of the subjects of refused and late records, which a stream must "
      "store"},
+    {STORE CONTRACT SOURCE_OF(", contract: orders, domain: leaf, api_prefix: a.b"),
+     "'domain' and 'api_prefix' both say where requests go"},
+    {STORE CONTRACT SOURCE_OF(", contract: orders, domain: a.b"), "'domain' is a name in JetStream"},
+    {STORE CONTRACT SOURCE_OF(", contract: orders, api_prefix: a.*"), "api_prefix"},
     {STORE CONTRACT SOURCE_OF(""), "needs either 'contract', for all its records, or 'routes'"},
     {STORE CONTRACT SOURCE_OF(", contract: order"), "there is no contract 'order'; did you mean 'orders'?"},
     {STORE CONTRACT SOURCE_OF(", contract: orders, routes: [{subject: x, contract: orders}]"),
