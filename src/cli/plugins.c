@@ -1,4 +1,4 @@
-/* Loads the plugins before it looks for schemes: any of them may bring one. */
+/* Loads the plugins first, and looks for the schemes afterwards, since any plugin may bring one. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "plugins.h"
 
@@ -36,7 +36,8 @@ rr_status rr_plugins_check(const rr_config *config, rr_problems *problems)
             rr_problems_error(problems, config->plugins[k].place, "%s", error.text);
         }
     }
-    /* Without plugins, rr_config_load has checked the schemes. If a plugin cannot be loaded, its schemes are unknown. */
+    /* Without plugins, rr_config_load has checked the schemes. If a plugin cannot be loaded, its schemes are
+     * unknown. */
     if (config->plugin_count != 0 && problems->errors == before) {
         check_schemes(config, problems);
     }

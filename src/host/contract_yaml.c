@@ -123,15 +123,15 @@ static const char *const window_keys[][4] = {
 
 static bool belongs(rr_window_kind kind, rr_slice key)
 {
-    bool known = false, here = rr_slice_equal(key, RR_SLICE("kind"));
+    bool known = false, is_in_kind = rr_slice_equal(key, RR_SLICE("kind"));
 
     for (const rr_option *option = window_options; option->name != NULL; option++) {
         known = known || rr_slice_equal(key, rr_slice_of(option->name));
     }
     for (size_t i = 0; i < 4 && window_keys[kind][i] != NULL; i++) {
-        here = here || rr_slice_equal(key, rr_slice_of(window_keys[kind][i]));
+        is_in_kind = is_in_kind || rr_slice_equal(key, rr_slice_of(window_keys[kind][i]));
     }
-    return here || !known; /* An unknown key is reported elsewhere. */
+    return is_in_kind || !known; /* An unknown key is reported elsewhere. */
 }
 
 static void check_window_keys(const rr_reading *reading, const rr_yaml_node *node, const window_form *form)
@@ -498,7 +498,7 @@ const rr_contract *rr_contracts_find(const rr_contract_list *list, rr_slice name
     return NULL;
 }
 
-/* The code point of a character that JSON takes as it is, but YAML does not. 0: the character is not one. */
+/* The code point of a character that JSON allows unescaped and YAML does not; 0: it is not one. */
 static unsigned special(const unsigned char *at, size_t len)
 {
     unsigned code = 0;

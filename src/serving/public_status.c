@@ -220,7 +220,7 @@ static rr_status_source *sources_of(rr_service *service, size_t *count)
     return sources;
 }
 
-/* *written: no other process was quicker. */
+/* *written: false where another process changed the status first. */
 static rr_status renew(rr_service *service, rr_slice key, bool leaving, bool *written, rr_error *error)
 {
     const rr_environment *env = service->env;
@@ -254,7 +254,7 @@ rr_status rr_public_status_publish(rr_service *service, bool leaving, rr_error *
     for (size_t k = 0; k < env->contract_count && status == RR_OK; k++) {
         bool written = false;
 
-        /* Where others are quicker each time, this process's entry is a second older than it could be. */
+        /* Where another process changes the status at each try, this process renews its entry a second later. */
         for (int tries = 0; tries < TRIES && status == RR_OK && !written; tries++) {
             rr_slice key;
 

@@ -1,5 +1,5 @@
-/* A program of somebody else, who has nothing of ours but what is installed: takes in the records of a file, each behind
- * its length in one byte, and prints what became of them and what readers see.
+/* A program of somebody else, who has nothing of ours but what is installed: takes in the records of a file, each
+ * behind its length in one byte, and prints what became of them and what readers see.
  *
  *   embed STORE_URL FILE
  */

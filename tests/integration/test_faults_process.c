@@ -1,5 +1,5 @@
-/* The program is killed at any moment, and records that cannot be taken meet a dead letters' stream that cannot take them
- * either. */
+/* The program is killed at any moment, and records that cannot be taken meet a dead letters' stream that cannot take
+ * them either. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <setjmp.h>
 #include <stdarg.h>

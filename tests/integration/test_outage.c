@@ -191,7 +191,7 @@ static void started_before_its_servers_it_waits_for_them(void **state)
     close_trouble(&t);
 }
 
-static void told_to_leave_it_drains_and_leaves(void **state)
+static void told_to_leave_it_finishes_and_leaves(void **state)
 {
     trouble t;
     long long begun;
@@ -322,7 +322,7 @@ int main(int argc, char **argv)
         cmocka_unit_test_setup_teardown(nats_is_away_and_comes_back, rr_world_begin, rr_world_end),
         cmocka_unit_test_setup_teardown(started_before_its_servers_it_waits_for_them, rr_world_begin_lasting,
                                         rr_world_end),
-        cmocka_unit_test_setup_teardown(told_to_leave_it_drains_and_leaves, rr_world_begin, rr_world_end),
+        cmocka_unit_test_setup_teardown(told_to_leave_it_finishes_and_leaves, rr_world_begin, rr_world_end),
         cmocka_unit_test_setup_teardown(told_to_leave_while_redis_is_away_it_leaves, rr_world_begin, rr_world_end),
         cmocka_unit_test_setup_teardown(told_to_leave_while_nats_is_away_it_leaves, rr_world_begin, rr_world_end),
         cmocka_unit_test_setup_teardown(a_key_that_is_a_list_fails_alone, rr_world_begin, rr_world_end),

@@ -157,8 +157,8 @@ static bool has_eras(rr_world *world, const void *key)
     return has;
 }
 
-/* Two records, after a retention of an hour was lengthened: one of a window of before, that may be gone by the hour, and
- * one of a window of after. Returns the program, which runs. */
+/* Two records, after a retention of an hour was lengthened: one of a window of before, that may be gone by the hour,
+ * and one of a window of after. Returns the program, which runs. */
 static rr_child *lengthen(rr_world *world, const char *longer, char *old, char *new, size_t room)
 {
     char config[RR_WORLD_PATH];

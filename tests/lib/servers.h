@@ -30,8 +30,8 @@ typedef struct rr_server {
  * "max_payload: 64KB\n", or NULL; must outlive the server. False: it did not come up; says why on stderr. */
 bool rr_server_start_nats(rr_server *server, const char *config);
 
-/* Starts redis-server without persistence. extra: NULL, or arguments ended by NULL that come after (and so win over)
- * ours, such as "--appendonly", "yes"; the texts must outlive the server. */
+/* Starts redis-server without persistence. extra: NULL, or arguments ended by NULL that come after these and so
+ * override them, such as "--appendonly", "yes"; the texts must outlive the server. */
 bool rr_server_start_redis(rr_server *server, const char *const *extra);
 
 /* SIGTERM, and waits for the end. */

@@ -366,7 +366,7 @@ void rr_child_wait_for(const rr_child *child, const char *text, int within_ms)
                 return;
             }
             if (child->pid == 0) {
-                show_log(child); /* the others are shown at the end */
+                show_log(child); /* the logs of the others are shown at the end */
                 fail_msg("%s: it ended before it said \"%s\"", child->log, text);
             }
             fail_msg("%s: it did not say \"%s\" in %lld ms", child->log, text, patience(within_ms));
@@ -432,7 +432,7 @@ char *rr_world_output(rr_world *world, const char *const *words, int *exit_code)
     }
     if (exit_code == NULL) {
         assert_int_equal(code, 0);
-        world->child_count--; /* it is over, and has nothing to tell */
+        world->child_count--; /* it has ended, and its log is not needed */
     } else {
         *exit_code = code;
     }

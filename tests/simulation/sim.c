@@ -191,8 +191,8 @@ static void jump(rr_sim_fault fault, int64_t by_us)
     }
 }
 
-/* A server that comes back has lost what it had not on disk, or its replica takes over, which has what it confirmed; and
- * nobody's connection holds. */
+/* A server that comes back has lost what it had not on disk, or its replica takes over, which has what it confirmed;
+ * and nobody's connection holds. */
 static void lose_sink(void)
 {
     uint64_t safe = sim->waits ? sim->store.confirmed : 0;

@@ -70,9 +70,9 @@ const char *rr_sim_fault_word(rr_sim_fault fault);
     X(store, swap_end, (rr_store * store, rr_error * error), (store, error)) \
     X(store, confirm, (rr_store * store, rr_error * error), (store, error)) \
     X(store, log_read, \
-      (rr_store * store, rr_slice key, const char *drainer, int idle_ms, size_t most, rr_arena *arena, \
+      (rr_store * store, rr_slice key, const char *consumer, int idle_ms, size_t most, rr_arena *arena, \
        rr_log_entry **entries, size_t *count, rr_error *error), \
-      (store, key, drainer, idle_ms, most, arena, entries, count, error)) \
+      (store, key, consumer, idle_ms, most, arena, entries, count, error)) \
     X(store, log_done, (rr_store * store, rr_slice key, const rr_slice *ids, size_t count, rr_error *error), \
       (store, key, ids, count, error)) \
     X(store, note_get, (rr_store * store, rr_slice key, rr_arena * arena, rr_slice * value, rr_error * error), \

@@ -196,14 +196,14 @@ static void check_alerts(const rr_sim_engine *e, const rr_delivery *deliveries, 
     for (size_t k = first; k < count; k++) {
         rr_sim_message *message = &sim->source.messages[deliveries[k].stream_sequence - 1];
         rr_outcome outcome;
-        bool own_disorder;
+        bool is_reordered;
 
         if (message->refused || !rr_slice_equal(message->key, key)) {
             continue;
         }
         outcome = join(&unit, &message->record, arena);
-        own_disorder = outcome.verdict == RR_VERDICT_STALE && message->record.stream_sequence < unit.stream_sequence;
-        need_alerts(message, own_disorder ? outcome.alerts & ~RR_BIT(RR_ALERT_STALE_OVERWRITE) : outcome.alerts);
+        is_reordered = outcome.verdict == RR_VERDICT_STALE && message->record.stream_sequence < unit.stream_sequence;
+        need_alerts(message, is_reordered ? outcome.alerts & ~RR_BIT(RR_ALERT_STALE_OVERWRITE) : outcome.alerts);
         if (outcome.grew) {
             unit.stream = message->record.stream;
             unit.stream_sequence = message->record.stream_sequence;
@@ -307,7 +307,8 @@ static bool readers_differ(const rr_sim_message *message, uint64_t before)
     return differ;
 }
 
-/* If a repair brings back what readers had lost, somebody must be told. A live record that comes in between may hide it. */
+/* If a repair brings back what readers had lost, somebody must be told. A live record that comes in between may hide
+ * it. */
 void rr_judge_swapped(const rr_sim_engine *e, rr_slice key, uint64_t before)
 {
     for (size_t k = 0; k < sim->source.count; k++) {

@@ -284,7 +284,7 @@ static void do_source_release(rr_source *source, const rr_delivery *deliveries, 
         if (leaving && sim->ack == RR_ACK_EXPLICIT && message->place == RR_SIM_OUT && away(NULL) == RR_OK) {
             message->due_us = sim->time_us;
         }
-        rr_sim_say("lets go of %llu", (unsigned long long)deliveries[k].stream_sequence);
+        rr_sim_say("releases %llu", (unsigned long long)deliveries[k].stream_sequence);
         drop(source->engine, &deliveries[k]);
     }
     source->engine->base_count = 0;

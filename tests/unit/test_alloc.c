@@ -1,6 +1,6 @@
-/* Every allocation fails once, and then it and all behind it: while records are decoded, batches decided, contracts and
- * configurations read, stores verified, and the loop runs. Nothing crashes or leaks, and nothing is acknowledged whose effect, alert or
- * dead letter is not stored. */
+/* Every allocation fails once, and then it and all behind it: while records are decoded, batches decided, contracts
+ * and configurations read, stores verified, and the loop runs. Nothing crashes or leaks, and nothing is acknowledged
+ * whose effect, alert or dead letter is not stored. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <stdarg.h>
 #include <stddef.h>
@@ -427,7 +427,8 @@ static void undisturbed(snapshot *wanted, bool due[LINES + 1], rr_store **store)
     take_snapshot(wanted, w.store);
     assert_int_equal(wanted->count, 4 + 3 + 1); /* four cells, three sessions and their index */
     memcpy(due, logged, sizeof logged);
-    /* Stale, equivocation, refused, unrouted, too late; and one that is stale in a batch where its cell stays as it is. */
+    /* Stale, equivocation, refused, unrouted, too late; and one that is stale in a batch where its cell stays as it
+     * is. */
     assert_true(due[2] && due[3] && due[21] && due[23] && due[24] && due[LINES]);
     rr_source_script_ops.close(w.source);
     *store = w.store;

@@ -1,5 +1,5 @@
-/* How a source binds again after its connection broke. The server of the client is a thread; what cnats does is played here:
- * the functions below take the place of its own. */
+/* How a source binds again after its connection broke. The server of the client is a thread; what cnats does is
+ * played here: the functions below take the place of its own. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <stdarg.h>
 #include <stddef.h>
@@ -231,8 +231,8 @@ static void what_is_outstanding_is_known_before_anything_is_acknowledged(void **
     assert_false(rr_js_is_bound(&source));
 }
 
-/* Else what the server gives to the subscription of before, after it said how much it has delivered, looks like a delivery
- * to a second reader. */
+/* Else what the server gives to the subscription of before, after it said how much it has delivered, looks like a
+ * delivery to a second reader. */
 static void deliveries_are_counted_when_none_goes_elsewhere_any_more(void **state)
 {
     (void)state;

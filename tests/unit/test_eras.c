@@ -528,7 +528,8 @@ static void an_old_record_is_too_late_after_the_change(void **state)
     end_world(w);
 }
 
-/* The queue stored it long ago, but it is processed only now: by the wall clock its cell is gone, as before the change. */
+/* The queue stored it long ago, but it is processed only now: by the wall clock its cell is gone, as before the
+ * change. */
 static void what_may_be_gone_stays_gone(void **state)
 {
     world *w = begin_world();

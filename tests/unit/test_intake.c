@@ -47,8 +47,8 @@ static int end(void **state)
 
 static rr_bound_route route(const void *context, rr_slice subject)
 {
-    return (rr_bound_route){
-        .contract = rr_slice_equal(subject, RR_SLICE("c")) ? ((const joins *)context)->contract : NULL};
+    return (rr_bound_route){.contract =
+                                rr_slice_equal(subject, RR_SLICE("c")) ? ((const joins *)context)->contract : NULL};
 }
 
 static rr_item *add(const char *subject, const rr_buf *payload, uint64_t sequence)

@@ -403,7 +403,8 @@ static void what_an_outage_took_is_decided_again(void **state)
 
 static rr_store *elsewhere; /* for a while, in the place of the first */
 
-/* The first attempt does nothing; the second is at another store and wins one of two; then the first one is there again. */
+/* The first attempt does nothing; the second is at another store and wins one of two; then the first one is there
+ * again. */
 static rr_status straying_swap(rr_store *store, rr_swap *swaps, size_t count, rr_arena *arena, rr_error *error)
 {
     bool strayed = behind == elsewhere, strays = elsewhere == NULL;
@@ -467,8 +468,8 @@ static rr_status counted_swap(rr_store *store, rr_swap *swaps, size_t count, rr_
     return status;
 }
 
-/* A cell with a stale record and a refused one, and another cell; what goes wrong is in the plan. Says how often the store
- * was asked whether replicas have it all. */
+/* A cell with a stale record and a refused one, and another cell; what goes wrong is in the plan. Says how often the
+ * store was asked whether replicas have it all. */
 static size_t run_counted(const rr_fault *plan, size_t faults)
 {
     const rr_script_record records[] = {script[0],

@@ -22,7 +22,7 @@ typedef struct rr_header {
 /* One arrival of a record. Slices live until the delivery is acknowledged, abandoned or released. */
 typedef struct rr_delivery {
     rr_slice subject, payload;
-    const rr_header *headers;   /* those that the options asked for and that the message has */
+    const rr_header *headers; /* those that the options asked for and that the message has */
     size_t header_count;
     uint64_t stream_sequence;   /* where it stands in the stream; never an identity, never a version */
     uint64_t consumer_sequence; /* the number of this delivery among all of this consumer */
@@ -39,9 +39,8 @@ typedef enum rr_start { RR_START_ALL, RR_START_NEW, RR_START_TIME } rr_start;
 typedef struct rr_source_options {
     const char *url; /* nats://host:port[,nats://host:port] */
     const char *stream, *consumer;
-    bool
-        read_only; /* nothing is bound, fetched or acknowledged: only publish, replay, find_time and info; the consumer need
-                              * not be there */
+    /* Nothing is bound, fetched or acknowledged: only publish, replay, find_time and info. The consumer need not be there. */
+    bool read_only;
     const char *filter; /* subject filter of a consumer that is made; NULL: all */
     const char *user, *password, *token, *credentials_file, *nkey_seed_file; /* NULL: none */
     const char *tls_ca_file, *tls_cert_file, *tls_key_file;
