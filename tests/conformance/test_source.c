@@ -1054,7 +1054,8 @@ static uint64_t find(rr_source *source, int64_t time_us)
     return sequence;
 }
 
-/* As a look at every message finds it; equal times are told apart by nobody, so the first of them counts. */
+/* The result is compared with a search through every message. Several messages may have one time: the first of them
+ * counts. */
 static uint64_t find_slowly(const stored *all, int64_t time_us)
 {
     for (size_t k = 0; k < all->count; k++) {

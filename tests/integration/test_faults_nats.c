@@ -94,7 +94,7 @@ static void everything_killed_at_once_it_goes_on(void **state)
         assert_true(rr_server_restart(&run.world->redis, k % 2 == 0)); /* every other time without its data */
         rr_redis_reconnect(run.world);
         come_back(run.world);
-        rr_run_again(&run);
+        rr_run_restart(&run);
     }
     rr_run_load(&run, rr_run_portion());
     rr_run_end(&run);
@@ -251,7 +251,7 @@ static void its_consumer_deleted_it_says_so(void **state)
     rr_run_compare(&run);
 
     /* Made again, it reads all from the start: everything is there already. */
-    rr_run_again(&run);
+    rr_run_restart(&run);
     rr_run_load(&run, rr_run_portion());
     rr_run_end(&run);
 }
@@ -308,7 +308,7 @@ static void purged_of_what_was_not_read_it_goes_on_with_the_rest(void **state)
     publish_others(run.world, 300);
     rr_stream_purge(run.world, "RESULTS");
     rr_run_load(&run, rr_run_portion());
-    rr_run_again(&run);
+    rr_run_restart(&run);
     rr_run_end(&run);
 }
 

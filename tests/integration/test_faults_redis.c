@@ -223,7 +223,7 @@ static void its_log_cut_short_while_nobody_runs_it_comes_back(void **state)
     rr_server_kill(&run.world->redis);
     assert_int_equal(truncate(log, size), 0);
     come_back(&run, true);
-    rr_run_again(&run);
+    rr_run_restart(&run);
     rr_run_wait_repaired(&run);
     assert_told(&run, floor + 1, last, 300);
     rr_run_end(&run);
@@ -257,7 +257,7 @@ static void start_replica(rr_world *world, rr_server *replica, int master_port)
     rr_redis_reconnect(world);
 }
 
-/* lag: how many records the replica never hears of. */
+/* lag: how many of the last records the replica does not get. */
 static void fail_over(void **state, size_t lag)
 {
     rr_world *world = *state;
@@ -381,8 +381,8 @@ static void add_replica(pair *p, rr_world *world)
     start_replica(world, &p->next, rr_relay_port(p->between));
 }
 
-/* behind: the replica hears nothing of the last records. Else that begins in the midst of what they do, and who does
- * not wait for it acknowledges on. */
+/* behind: the replica does not get the last records. Without that the fault begins while they are being stored, and
+ * a program that does not wait for replicas goes on acknowledging. */
 static void lose_master(pair *p, rr_run *run, bool behind)
 {
     rr_world *world = run->world;
@@ -482,7 +482,7 @@ static void over_its_memory_it_waits_and_goes_on(void **state)
     rr_run_end(&run);
 }
 
-/* The memory ends in the midst of a batch, so that some of it is stored and the rest is not. */
+/* The memory ends during a batch, so that some of it is stored and the rest is not. */
 static void full_in_the_midst_of_a_batch_it_waits_and_goes_on(void **state)
 {
     rr_setup setup = {.batch = 1024};

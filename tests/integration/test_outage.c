@@ -173,7 +173,7 @@ static void nats_is_away_and_comes_back(void **state)
     close_trouble(&t);
 }
 
-/* It starts before its servers, says what it waits for, and needs nobody when they come. */
+/* The program starts before its servers, logs what it waits for, and goes on by itself when they come. */
 static void started_before_its_servers_it_waits_for_them(void **state)
 {
     rr_world *world = *state;
@@ -260,7 +260,8 @@ static uint64_t records_of(const rr_history *history, const char *key)
     return count;
 }
 
-/* One cell cannot be stored: its records wait, the others are done. With the key gone it heals by itself. */
+/* One cell cannot be stored: its records wait, and the other records are settled. When the key is gone the cell is
+ * stored. */
 static void poisoned_by(rr_world *world, const char *const *poison)
 {
     rr_setup setup = {.contracts = contract, .names = names};

@@ -69,7 +69,7 @@ void rr_run_load(rr_run *run, size_t count)
     rr_run_publish(run);
 }
 
-void rr_run_again(rr_run *run)
+void rr_run_restart(rr_run *run)
 {
     run->program = rr_child_run(run->world, run->config, NULL);
 }

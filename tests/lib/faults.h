@@ -39,8 +39,8 @@ size_t rr_run_portion(void);
 /* Repeats `times` times: publishes a portion, waits for a random time below `most_ms`, and calls break_it. */
 void rr_run_break_under_load(rr_run *run, size_t times, size_t most_ms, void (*break_it)(rr_run *run));
 
-/* Starts it again. */
-void rr_run_again(rr_run *run);
+/* Starts the program again. */
+void rr_run_restart(rr_run *run);
 
 /* All is acknowledged, nothing is being repaired and nothing halted: the program is told to leave, and everything is
  * compared. */

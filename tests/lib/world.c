@@ -124,7 +124,7 @@ static void show_log(const rr_child *child)
     free(said);
 }
 
-/* A test that ended well has waited for its children; so what still runs tells of a failure. */
+/* A test that passed has waited for its children, so one that still runs is a sign of a failure. */
 int rr_world_end(void **state)
 {
     rr_world *world = *state;
@@ -276,7 +276,7 @@ static bool reap(rr_child *child, int options)
     return child->pid == 0;
 }
 
-/* What a machine at rest needs at most, a busy one may need several times. This only bounds a hang. */
+/* The time that an idle machine needs at most; a busy one may need several times as much. It only bounds a hang. */
 static long long patience(int within_ms)
 {
     return 6LL * within_ms;

@@ -316,9 +316,9 @@ typedef struct rr_sim_engine {
     struct rr_channel channel;
     rr_store_ops store_ops;
     rr_service_options options;
-    rr_bound_source live_source;
+    rr_bound_source bound_source;
     rr_bound_contract contract;
-    rr_bound_channel live_channel;
+    rr_bound_channel bound_channel;
     rr_service_totals totals;
     rr_status status;
     rr_error error;

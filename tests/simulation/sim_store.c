@@ -392,7 +392,7 @@ static rr_swap keep_swap(const rr_swap *from)
     return to;
 }
 
-/* Without an answer, and some time later: nobody waits for it any more. */
+/* Carried out some time later, without an answer: the caller does not wait for it any more. */
 void rr_sim_do_late(void)
 {
     size_t count = st->late_count;

@@ -51,7 +51,7 @@ static rr_sim *const sim = &rr_sim_now;
 
 const char *__asan_default_options(void);
 
-/* Who is killed leaves memory behind, on stacks that nobody returns to. */
+/* An engine that is killed leaves memory on stacks that no thread returns to. */
 const char *__asan_default_options(void)
 {
     return "detect_leaks=0:detect_stack_use_after_return=0";

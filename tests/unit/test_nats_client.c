@@ -1,5 +1,5 @@
-/* A client on a pair of sockets: what it makes of the bytes of a server, however they arrive, and of a server that
- * does not read. */
+/* A client on a pair of sockets: how it reads the bytes of a server, in whatever pieces they arrive, and how it
+ * treats a server that does not read. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <stdarg.h>
 #include <stddef.h>

@@ -220,8 +220,8 @@ static void a_nonce_that_does_not_end_is_none(void **state)
     end(&server);
 }
 
-/* A server that is about to go keeps its connections for a while and takes no new ones. The other is known from it, and
- * nobody has written there who we are: it is the same as at the first. */
+/* A server that is about to stop keeps its connections for a while and takes no new ones. The client learns of
+ * another server from it, and logs in there as it did at the first. */
 static void another_server_is_tried_where_that_of_cnats_takes_nobody(void **state)
 {
     fake first = {

@@ -118,7 +118,8 @@ static rr_status identity(rr_store *store, rr_store_identity *who, rr_error *err
     return RR_OK;
 }
 
-/* A note is written to the same server whatever it is called here: nobody changes it between the look and the write. */
+/* The note is written to the same server, whatever its identity is called here: no other process changes it between
+ * the check and the write. */
 static const rr_store_ops *inner_ops;
 
 static rr_status note_set(rr_store *store, rr_slice key, rr_slice expected, rr_slice value, int64_t ttl_ms,
