@@ -12,7 +12,7 @@
 
 enum {
     PIECE = 256 * 1024,
-    READ_LEAST = 16 * 1024, /* less room than that, and the next piece is begun */
+    READ_LEAST = 16 * 1024, /* a piece with less room than that is left, and the next one is begun */
     SPARE_MOST = 8,
     OUT_MOST = 64 * 1024 * 1024 /* unsent bytes: a connection that has more of them is dead */
 };

@@ -226,14 +226,14 @@ static rr_status set_nkey(natsOptions *to, const char *path, rr_error *error)
 /* cnats 3.4 does not escape these texts in its JSON. */
 static natsStatus set_login(natsOptions *to, const rr_nats_options *options)
 {
-    char *who = rr_nats_json_text(options->token != NULL ? options->token : options->user);
+    char *name = rr_nats_json_text(options->token != NULL ? options->token : options->user);
     char *password = rr_nats_json_text(options->password == NULL ? "" : options->password);
     natsStatus status = NATS_NO_MEMORY;
 
-    if (who != NULL && password != NULL) {
-        status = options->token != NULL ? natsOptions_SetToken(to, who) : natsOptions_SetUserInfo(to, who, password);
+    if (name != NULL && password != NULL) {
+        status = options->token != NULL ? natsOptions_SetToken(to, name) : natsOptions_SetUserInfo(to, name, password);
     }
-    free(who);
+    free(name);
     free(password);
     return status;
 }
@@ -246,10 +246,10 @@ static rr_status set_credentials(natsOptions *to, const rr_nats_options *options
         return set_nkey(to, options->nkey_seed_file, error);
     }
     if (options->credentials_file != NULL) {
-        rr_status there = check_file("credentials", options->credentials_file, error);
+        rr_status file_status = check_file("credentials", options->credentials_file, error);
 
-        if (there != RR_OK) {
-            return there;
+        if (file_status != RR_OK) {
+            return file_status;
         }
         status = natsOptions_SetUserCredentialsFromFiles(to, options->credentials_file, NULL);
     } else if (options->token != NULL || options->user != NULL) {
@@ -292,10 +292,10 @@ static natsStatus set_servers(natsOptions *to, const char *url)
     natsStatus status = copy == NULL ? NATS_NO_MEMORY : NATS_OK;
     int count = 0;
 
-    for (char *one = copy == NULL ? NULL : strtok_r(copy, ", ", &rest); one != NULL && count < SERVERS_MAX;
-         one = strtok_r(NULL, ", ", &rest)) {
-        servers[count++] = one;
-        if (status == NATS_OK && strncmp(one, "tls://", strlen("tls://")) == 0) {
+    for (char *server = copy == NULL ? NULL : strtok_r(copy, ", ", &rest); server != NULL && count < SERVERS_MAX;
+         server = strtok_r(NULL, ", ", &rest)) {
+        servers[count++] = server;
+        if (status == NATS_OK && strncmp(server, "tls://", strlen("tls://")) == 0) {
             status = natsOptions_SetSecure(to, true);
         }
     }
@@ -602,7 +602,7 @@ rr_status rr_nats_fail_unconnected(const rr_nats *nats, const char *what, rr_err
 rr_status rr_nats_js_fail(const rr_nats *nats, natsStatus status, int code, const char *what, rr_error *error)
 {
     enum { JS_CLUSTER_NOT_READY = 10008, JS_NO_LEADER = 10009, JS_NOT_ENABLED = 10076, JS_NOT_FOR_ACCOUNT = 10039 };
-    rr_status ours = rr_nats_status(status);
+    rr_status answer_status = rr_nats_status(status);
 
     if (status == NATS_NO_RESPONDERS) {
         return rr_fail(error, RR_UNAVAILABLE,
@@ -614,11 +614,12 @@ rr_status rr_nats_js_fail(const rr_nats *nats, natsStatus status, int code, cons
         return rr_nats_fail(nats, status, what, error);
     }
     if (code == JS_CLUSTER_NOT_READY || code == JS_NO_LEADER) {
-        ours = RR_UNAVAILABLE;
+        answer_status = RR_UNAVAILABLE;
     } else if (code == JS_NOT_ENABLED || code == JS_NOT_FOR_ACCOUNT) {
-        ours = RR_CONFIG;
-    } else if (ours == RR_UNAVAILABLE || ours == RR_INTERNAL) {
-        ours = RR_REFUSED_BY_SERVER;
+        answer_status = RR_CONFIG;
+    } else if (answer_status == RR_UNAVAILABLE || answer_status == RR_INTERNAL) {
+        answer_status = RR_REFUSED_BY_SERVER;
     }
-    return rr_fail(error, ours, "%s: %s: %s (JetStream error %d)", what, nats->place, last_words(status), code);
+    return rr_fail(error, answer_status, "%s: %s: %s (JetStream error %d)", what, nats->place, last_words(status),
+                   code);
 }

@@ -1,8 +1,7 @@
-/* rr_nats_handshake: a second connection to the server of an rr_nats, logged in as the same client.
+/* rr_nats_handshake: opens a second connection to the server of an rr_nats, logged in as the same client.
  *
- * The server greets with INFO; the client agrees on TLS where the server wants it, logs in with CONNECT, sends PING and
- * waits for PONG.
- */
+ * The server sends INFO; the client changes to TLS where the server wants it, logs in with CONNECT, sends PING and
+ * waits for PONG. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #ifndef RR_NATS_HANDSHAKE_H
 #define RR_NATS_HANDSHAKE_H

@@ -23,7 +23,7 @@ typedef enum rr_nats_op {
     RR_NATS_PONG,
     RR_NATS_INFO,
     RR_NATS_ERROR, /* -ERR */
-    RR_NATS_OTHER  /* +OK, and what may yet be invented: of no account */
+    RR_NATS_OTHER  /* +OK, and operations that later servers may have: ignored */
 } rr_nats_op;
 
 typedef struct rr_nats_parsed {

@@ -50,7 +50,7 @@ long rr_nats_socket_write(rr_nats_socket *socket, const char *from, size_t len)
 void rr_nats_socket_close(rr_nats_socket *socket)
 {
     if (socket->is_open) {
-        SSL_free(socket->tls); /* without a goodbye of TLS: the server sees the connection end */
+        SSL_free(socket->tls); /* without a close_notify of TLS: the server sees the connection end */
         socket->tls = NULL;
         close(socket->fd);
     }

@@ -110,7 +110,8 @@ rr_acks_answer rr_acks_take(rr_acks *acks, const rr_reply *reply)
         return reply->consumer > acks->next_consumer ? RR_ACKS_GAP : RR_ACKS_BACK;
     }
     if (is_at(acks, at, reply->stream)) {
-        /* Delivered again. What was done stays done: the effect is stored, whichever copy it came from. */
+        /* Delivered again. If it was done before, it stays done: the effect is stored, whichever delivery it came
+         * from. */
         acks->entries[at].reply = *reply;
         acks->is_reordered = acks->is_reordered || at + 1 < acks->tail;
     } else if (!insert(acks, reply)) {
@@ -138,10 +139,9 @@ void rr_acks_done(rr_acks *acks, uint64_t stream)
     }
 }
 
-/* The end of the part that may be acknowledged now, given that all before `end` is done.
- *
- * The server takes the consumer sequence of an acknowledgement for its floor too, and is deaf to any later one at or
- * below it. So we stop only where all that stays has been delivered later than what we acknowledge. */
+/* The end of the part that may be acknowledged now, given that all before `end` is done. The server also moves its
+ * floor to the consumer sequence of an acknowledgement, and ignores any later acknowledgement at or below it. So
+ * this is an index behind which every entry was delivered later than the acknowledged one. */
 static size_t stop_before(const rr_acks *acks, size_t end)
 {
     uint64_t least = UINT64_MAX;

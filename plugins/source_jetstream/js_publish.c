@@ -308,7 +308,7 @@ static void collect(rr_source *source, rr_publication *items, size_t count, uint
             return;
         }
     }
-    /* Not before: the error may be an old one, and the permission granted since. */
+    /* Only at the end: the error may be older than these messages, and the permission granted since. */
     got->missing -= take_denials(source, items, count);
 }
 

@@ -55,8 +55,8 @@ bool rr_js_is_bound(const rr_source *source)
     return source->nats != NULL && source->is_bound && !source->is_leaving && source->client.socket.is_open;
 }
 
-/* Asks for the consumer. Over a slow connection no answer would come within the wait of a fetch. So after each answer
- * that did not come the next one is waited for longer, up to the time-out of a request. */
+/* Asks for the consumer. Over a slow connection the answer would never come within the wait of one fetch. So after
+ * each answer that did not come it waits longer for the next one, up to the time-out of a request. */
 static rr_status ask_in_time(rr_source *source, int64_t deadline_ms, jsConsumerInfo **info, rr_error *error)
 {
     int64_t left_ms = deadline_ms - rr_nats_now_ms(), most_ms = source->options.timeout_ms;
@@ -504,7 +504,8 @@ rr_status rr_js_fetch(rr_source *source, rr_delivery *deliveries, size_t most, s
         send_pulls(source);
         status = take_some(source, deliveries, most, count, least(SLICE_MS, deadline_ms - rr_nats_now_ms()), error);
         if (*count > 0) {
-            /* The next call reports a failure behind these: it is remembered, or happens again. */
+            /* A failure in the next call is not lost behind these deliveries: the source remembers it, or it happens
+             * again. */
             send_pulls(source);
             return RR_OK;
         }

@@ -37,7 +37,7 @@ void rr_table_free(rr_table *table);
 size_t rr_table_count(const rr_table *table);
 rr_entry *rr_table_at(const rr_table *table, size_t index);
 
-/* For walks over many names: fetch the place of a name ahead of its use. */
+/* For walks over many names: prefetches the place of a name before its use. */
 uint64_t rr_table_hash(const rr_table *table, rr_slice name);
 void rr_table_prefetch(const rr_table *table, uint64_t hash);
 

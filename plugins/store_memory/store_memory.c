@@ -135,8 +135,8 @@ static rr_status memory_load(rr_store *store, rr_load *loads, size_t count, rr_a
 /* <key>:parts:<birth>, as in Redis. Empty: memory ran out. */
 static rr_slice parts_name(rr_arena *arena, rr_slice key, rr_slice token)
 {
-    static const char between[] = ":parts:";
-    size_t len = key.len + sizeof between - 1 + RR_BIRTH_LEN;
+    static const char infix[] = ":parts:";
+    size_t len = key.len + sizeof infix - 1 + RR_BIRTH_LEN;
     char *name = rr_arena_take(arena, len);
 
     RR_MUST(token.len >= RR_BIRTH_LEN);
@@ -144,7 +144,7 @@ static rr_slice parts_name(rr_arena *arena, rr_slice key, rr_slice token)
         return (rr_slice){NULL, 0};
     }
     memcpy(name, key.data, key.len);
-    memcpy(name + key.len, between, sizeof between - 1);
+    memcpy(name + key.len, infix, sizeof infix - 1);
     memcpy(name + len - RR_BIRTH_LEN, token.data, RR_BIRTH_LEN);
     return (rr_slice){name, len};
 }
@@ -418,7 +418,7 @@ static void write_all(const rr_swap *swap, const touched *at)
 /* Whether the unit has the token that the swap expects. If not, sets the answer. */
 static bool as_expected(rr_swap *swap, const rr_entry *unit, rr_arena *arena)
 {
-    rr_slice now = rr_entry_value(unit);
+    rr_slice value = rr_entry_value(unit);
 
     if (!fits(unit, RR_ENTRY_VALUE)) {
         misplaced(&swap->error, swap->key, unit, RR_ENTRY_VALUE);
@@ -426,10 +426,10 @@ static bool as_expected(rr_swap *swap, const rr_entry *unit, rr_arena *arena)
         return false;
     }
     if (swap->token.len == 0 ? unit == NULL || unit->type == RR_ENTRY_NONE
-                             : rr_slice_equal(rr_value_token(now), swap->token)) {
+                             : rr_slice_equal(rr_value_token(value), swap->token)) {
         return true;
     }
-    if (enough(swap, copy_to(arena, now, &swap->current))) {
+    if (enough(swap, copy_to(arena, value, &swap->current))) {
         swap->answer = RR_SWAP_LOST;
     }
     return false;

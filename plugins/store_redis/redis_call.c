@@ -15,11 +15,11 @@ void rr_call_head(rr_buf *out, const char *function, size_t keys, size_t args)
 
 void rr_call_parts_key(rr_buf *out, rr_slice key, rr_slice token)
 {
-    static const char between[] = ":parts:";
+    static const char infix[] = ":parts:";
 
-    rr_resp_head(out, '$', key.len + sizeof between - 1 + RR_BIRTH_LEN, 0);
+    rr_resp_head(out, '$', key.len + sizeof infix - 1 + RR_BIRTH_LEN, 0);
     rr_buf_slice(out, key);
-    rr_buf_put(out, between, sizeof between - 1);
+    rr_buf_put(out, infix, sizeof infix - 1);
     rr_buf_put(out, token.data, RR_BIRTH_LEN);
     rr_buf_put(out, "\r\n", 2);
 }

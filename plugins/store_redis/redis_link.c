@@ -182,7 +182,7 @@ static bool may_pass(const char *text)
     return false;
 }
 
-/* Within a function Redis 7.0 tells of a permission without the word NOPERM. */
+/* Within a function Redis 7.0 reports a missing permission without the word NOPERM. */
 bool rr_link_is_refusal(const char *text)
 {
     return may_pass(text) || begins(text, "NOPERM") || begins(text, "NOAUTH") || begins(text, "WRONGPASS") ||
@@ -479,28 +479,28 @@ typedef struct asking {
     bool drops;        /* and one of them may pass */
 } asking;
 
-static rr_status take_reply(asking *at, rr_flight *flight, const redisReply *reply, rr_error *error)
+static rr_status take_reply(asking *a, rr_flight *flight, const redisReply *reply, rr_error *error)
 {
-    if (!at->is_repeat && misses_function(reply)) {
+    if (!a->is_repeat && misses_function(reply)) {
         flight->missed = true;
-        at->missed++;
+        a->missed++;
         return RR_OK;
     }
     if (reply->type != REDIS_REPLY_ERROR || (flight->takes_wrong_type && strncmp(reply->str, "WRONGTYPE", 9) == 0)) {
-        return at->take(at->context, flight, reply, error);
+        return a->take(a->context, flight, reply, error);
     }
-    at->drops = at->drops || may_pass(reply->str);
-    if (at->refused == RR_OK) {
-        at->refused = rr_fail(error, RR_REFUSED_BY_SERVER, "redis at %s: %s", at->link->url.shown, reply->str);
+    a->drops = a->drops || may_pass(reply->str);
+    if (a->refused == RR_OK) {
+        a->refused = rr_fail(error, RR_REFUSED_BY_SERVER, "redis at %s: %s", a->link->url.shown, reply->str);
     }
     return RR_OK;
 }
 
-static rr_status send_flights(asking *at, rr_flight *flights, size_t count, rr_error *error)
+static rr_status send_flights(asking *a, rr_flight *flights, size_t count, rr_error *error)
 {
-    rr_link *link = at->link;
+    rr_link *link = a->link;
 
-    if (!at->is_repeat) {
+    if (!a->is_repeat) {
         return rr_link_send(link, error);
     }
     for (size_t i = 0; i < count; i++) {
@@ -514,25 +514,25 @@ static rr_status send_flights(asking *at, rr_flight *flights, size_t count, rr_e
     return RR_OK;
 }
 
-static rr_status ask_round(asking *at, rr_flight *flights, size_t count, rr_error *error)
+static rr_status ask_round(asking *a, rr_flight *flights, size_t count, rr_error *error)
 {
-    rr_status status = send_flights(at, flights, count, error);
+    rr_status status = send_flights(a, flights, count, error);
 
-    at->link->awaited = at->is_repeat ? at->missed : count;
+    a->link->awaited = a->is_repeat ? a->missed : count;
     for (size_t i = 0; status == RR_OK && i < count; i++) {
         redisReply *reply;
 
-        if (at->is_repeat && !flights[i].missed) {
+        if (a->is_repeat && !flights[i].missed) {
             continue;
         }
-        status = receive(at->link, &reply, error);
+        status = receive(a->link, &reply, error);
         if (status == RR_OK) {
-            at->link->awaited--;
+            a->link->awaited--;
             /* NOLINTNEXTLINE(clang-analyzer-core.CallAndMessage): OK comes with a reply. */
-            status = take_reply(at, &flights[i], reply, error);
+            status = take_reply(a, &flights[i], reply, error);
         }
     }
-    at->link->awaited = 0;
+    a->link->awaited = 0;
     return status;
 }
 
@@ -561,7 +561,7 @@ rr_status rr_link_ask(rr_link *link, rr_flight *flights, size_t count, rr_flight
 
 rr_status rr_link_take(rr_link *link, rr_flight *flight, rr_flight_take *take, void *context, rr_error *error)
 {
-    asking at = {.link = link, .take = take, .context = context, .is_repeat = true, .refused = RR_OK};
+    asking a = {.link = link, .take = take, .context = context, .is_repeat = true, .refused = RR_OK};
     rr_error kept = {0};
     redisReply *reply;
     rr_status status;
@@ -570,8 +570,8 @@ rr_status rr_link_take(rr_link *link, rr_flight *flight, rr_flight_take *take, v
     link->awaited = 1;
     status = receive(link, &reply, &kept);
     link->awaited = 0;
-    status = status == RR_OK ? take_reply(&at, flight, reply, &kept) : status;
-    status = status == RR_OK ? at.refused : status;
+    status = status == RR_OK ? take_reply(&a, flight, reply, &kept) : status;
+    status = status == RR_OK ? a.refused : status;
     if (status != RR_OK) {
         rr_link_drop(link);
         return rr_fail(error, status, "%s", kept.text);

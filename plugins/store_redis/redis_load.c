@@ -5,39 +5,39 @@
 #include "redis_resp.h"
 
 /* How many of the loads from `first` on are asked by one call. */
-static size_t keys_of_call(const rr_loading *at, size_t first)
+static size_t keys_of_call(const rr_loading *loading, size_t first)
 {
     size_t count = 0, bytes = 0;
 
-    while (first + count < at->count && count < RR_CALL_KEYS && bytes < RR_CALL_BYTES) {
-        bytes += at->loads[first + count++].key.len;
+    while (first + count < loading->count && count < RR_CALL_KEYS && bytes < RR_CALL_BYTES) {
+        bytes += loading->loads[first + count++].key.len;
     }
     return count;
 }
 
 size_t rr_redis_put_loads(void *context, size_t first)
 {
-    rr_loading *at = context;
-    rr_buf *out = &at->store->link.out;
-    size_t count = keys_of_call(at, first);
+    rr_loading *loading = context;
+    rr_buf *out = &loading->store->link.out;
+    size_t count = keys_of_call(loading, first);
 
     rr_resp_command(out, 1 + count);
     rr_resp_text(out, "MGET");
     for (size_t i = first; i < first + count; i++) {
-        rr_resp_bytes(out, at->loads[i].key);
+        rr_resp_bytes(out, loading->loads[i].key);
     }
     return count;
 }
 
 rr_status rr_redis_take_loads(void *context, const rr_flight *flight, const redisReply *reply, rr_error *error)
 {
-    rr_loading *at = context;
+    rr_loading *loading = context;
 
     if (reply->type != REDIS_REPLY_ARRAY || reply->elements != flight->count) {
-        return rr_link_odd(&at->store->link, "MGET", error);
+        return rr_link_odd(&loading->store->link, "MGET", error);
     }
     for (size_t i = 0; i < flight->count; i++) {
-        if (!rr_keep(at->arena, rr_reply_bytes(reply->element[i]), &at->loads[flight->first + i].value)) {
+        if (!rr_keep(loading->arena, rr_reply_bytes(reply->element[i]), &loading->loads[flight->first + i].value)) {
             return rr_store_no_memory(error);
         }
     }
@@ -80,13 +80,14 @@ rr_status rr_redis_load_ahead(rr_store *store, rr_load *loads, size_t count, rr_
 
 rr_status rr_redis_load_next(rr_store *store, size_t *ready, rr_error *error)
 {
-    rr_loading *at = &store->loading;
-    rr_flight flight = {.first = at->ready, .count = keys_of_call(at, at->ready)};
-    rr_status status = flight.count == 0 ? RR_OK : rr_link_take(&store->link, &flight, rr_redis_take_loads, at, error);
+    rr_loading *loading = &store->loading;
+    rr_flight flight = {.first = loading->ready, .count = keys_of_call(loading, loading->ready)};
+    rr_status status =
+        flight.count == 0 ? RR_OK : rr_link_take(&store->link, &flight, rr_redis_take_loads, loading, error);
 
-    at->ready += status == RR_OK ? flight.count : 0;
-    *ready = at->ready;
-    if (at->ready == at->count && store->swapping.count == 0) {
+    loading->ready += status == RR_OK ? flight.count : 0;
+    *ready = loading->ready;
+    if (loading->ready == loading->count && store->swapping.count == 0) {
         store->link.owed = false;
     }
     return status;

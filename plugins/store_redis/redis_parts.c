@@ -20,12 +20,12 @@ static bool is_asked(const rr_parts_read *read)
     return read->token.len == RR_TOKEN_LEN;
 }
 
-static void put_reads(reading *at, size_t first, size_t count, size_t units, size_t args)
+static void put_reads(reading *run, size_t first, size_t count, size_t units, size_t args)
 {
-    rr_buf *out = &at->store->link.out;
-    const rr_parts_read *begin = at->reads + first, *end = begin + count;
+    rr_buf *out = &run->store->link.out;
+    const rr_parts_read *begin = run->reads + first, *end = begin + count;
 
-    rr_call_head(out, at->store->link.functions.parts, 2 * units, args);
+    rr_call_head(out, run->store->link.functions.parts, 2 * units, args);
     for (const rr_parts_read *r = begin; r < end; r++) {
         if (is_asked(r)) {
             rr_resp_bytes(out, r->key);
@@ -55,11 +55,11 @@ static void put_reads(reading *at, size_t first, size_t count, size_t units, siz
 
 static size_t put_call(void *context, size_t first)
 {
-    reading *at = context;
+    reading *run = context;
     size_t i = first, units = 0, args = 1, bytes = 0;
 
-    for (; i < at->count && units < RR_CALL_UNITS && bytes < RR_CALL_BYTES; i++) {
-        const rr_parts_read *read = &at->reads[i];
+    for (; i < run->count && units < RR_CALL_UNITS && bytes < RR_CALL_BYTES; i++) {
+        const rr_parts_read *read = &run->reads[i];
         size_t names = read->all ? 0 : read->id_count;
 
         if (!is_asked(read)) {
@@ -70,7 +70,7 @@ static size_t put_call(void *context, size_t first)
         bytes += 2 * read->key.len + 64 * names;
     }
     if (units != 0) {
-        put_reads(at, first, i - first, units, args);
+        put_reads(run, first, i - first, units, args);
     }
     return i - first;
 }
@@ -126,20 +126,20 @@ static bool take_read(rr_parts_read *read, const redisReply *reply, rr_arena *ar
 
 static rr_status take_call(void *context, const rr_flight *flight, const redisReply *reply, rr_error *error)
 {
-    reading *at = context;
+    reading *run = context;
     size_t unit = 0;
 
     for (size_t i = flight->first; i < flight->first + flight->count; i++) {
-        if (!is_asked(&at->reads[i])) {
+        if (!is_asked(&run->reads[i])) {
             continue;
         }
         if (reply->type != REDIS_REPLY_ARRAY || unit >= reply->elements) {
-            return rr_link_odd(&at->store->link, "a read of parts", error);
+            return rr_link_odd(&run->store->link, "a read of parts", error);
         }
         if (rr_reply_bytes(reply->element[unit]).len != 0 && rr_link_is_refusal(reply->element[unit]->str)) {
-            return rr_link_fail(&at->store->link, RR_REFUSED_BY_SERVER, error, "%s", reply->element[unit]->str);
+            return rr_link_fail(&run->store->link, RR_REFUSED_BY_SERVER, error, "%s", reply->element[unit]->str);
         }
-        if (!take_read(&at->reads[i], reply->element[unit++], at->arena)) {
+        if (!take_read(&run->reads[i], reply->element[unit++], run->arena)) {
             return rr_fail(error, RR_MEMORY, "parts: memory ran out, or the batch's limit was reached");
         }
     }
@@ -148,7 +148,7 @@ static rr_status take_call(void *context, const rr_flight *flight, const redisRe
 
 rr_status rr_redis_read_parts(rr_store *store, rr_parts_read *reads, size_t count, rr_arena *arena, rr_error *error)
 {
-    reading at = {store, reads, count, arena};
+    reading run = {store, reads, count, arena};
     rr_status status;
 
     for (size_t i = 0; i < count; i++) {
@@ -159,7 +159,7 @@ rr_status rr_redis_read_parts(rr_store *store, rr_parts_read *reads, size_t coun
         reads[i].parts = NULL;
         reads[i].part_count = 0;
     }
-    status = rr_calls_ask(store, count, put_call, take_call, &at, error);
+    status = rr_calls_ask(store, count, put_call, take_call, &run, error);
     store->link.patience = 0;
     return status;
 }

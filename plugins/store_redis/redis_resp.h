@@ -63,7 +63,8 @@ static inline void rr_resp_u64(rr_buf *buf, uint64_t number)
     rr_resp_bytes(buf, (rr_slice){digits, rr_resp_number(digits, number)});
 }
 
-/* A time or span in ms: 0 is the empty string, for ever; one that lies before 1970 is long past all the same. */
+/* A time or span in ms. 0 becomes the empty string, which means for ever. One before 1970 becomes a time that is
+ * past. */
 static inline void rr_resp_until(rr_buf *buf, int64_t ms)
 {
     if (ms == 0) {

@@ -8,8 +8,9 @@
 #include "redis_link.h"
 
 enum {
-    RR_CALL_UNITS = 128, /* units of one call: more need fewer redis.call()s each, but other clients wait longer */
-    RR_CALL_KEYS = 256,  /* keys of one MGET: the server looks up the next ones while these are read */
+    RR_CALL_UNITS =
+        128, /* units of one call: more would need fewer redis.call()s each, but other clients would wait longer */
+    RR_CALL_KEYS = 256,         /* keys of one MGET: the server looks up the next ones while these are read */
     RR_CALL_BYTES = 512 * 1024, /* a call ends behind the unit that reaches this */
     RR_ROUND_BYTES = 8 << 20,   /* calls of one round */
     RR_ROUND_FLIGHTS = 1024
@@ -34,8 +35,9 @@ typedef struct rr_swapping {
     rr_swap **swaps; /* of the swaps of one op, those that create a value alone come first */
     size_t count, room;
     rr_arena *arena;
-    size_t wrong_type; /* keys that hold another type: the function tells which */
-    bool by_function;  /* without SET */
+    size_t
+        wrong_type; /* swaps whose key holds another type: they are asked again by the function, which tells the type */
+    bool by_function; /* without SET */
     rr_calls calls;
 } rr_swapping;
 

@@ -21,21 +21,21 @@ typedef struct surveying {
 
 /* ---- asking ---- */
 
-static rr_status ask(surveying *at, redisReply **reply, const char *const *words, rr_error *error)
+static rr_status ask(surveying *s, redisReply **reply, const char *const *words, rr_error *error)
 {
     size_t count = 0;
 
     while (words[count] != NULL) {
         count++;
     }
-    rr_resp_command(&at->link.out, count);
+    rr_resp_command(&s->link.out, count);
     for (size_t i = 0; i < count; i++) {
-        rr_resp_text(&at->link.out, words[i]);
+        rr_resp_text(&s->link.out, words[i]);
     }
-    return rr_link_exchange(&at->link, reply, error);
+    return rr_link_exchange(&s->link, reply, error);
 }
 
-#define ASK(at, reply, error, ...) ask(at, reply, (const char *const[]){__VA_ARGS__, NULL}, error)
+#define ASK(s, reply, error, ...) ask(s, reply, (const char *const[]){__VA_ARGS__, NULL}, error)
 
 static bool is_error(const redisReply *reply)
 {
@@ -50,14 +50,14 @@ static bool begins(const redisReply *reply, const char *word)
 /* ---- INFO and CONFIG ---- */
 
 /* What follows `name:` at the start of a line of INFO. False: it is not there. */
-static bool info_text(const surveying *at, const char *name, char *text, size_t room)
+static bool info_text(const surveying *s, const char *name, char *text, size_t room)
 {
     size_t len = strlen(name);
-    const char *found = at->info;
+    const char *found = s->info;
 
     text[0] = '\0';
     while (found != NULL && (found = strstr(found, name)) != NULL) {
-        if (found[len] == ':' && (found == at->info || found[-1] == '\n')) {
+        if (found[len] == ':' && (found == s->info || found[-1] == '\n')) {
             snprintf(text, room, "%.*s", (int)strcspn(found + len + 1, "\r\n"), found + len + 1);
             return true;
         }
@@ -66,65 +66,65 @@ static bool info_text(const surveying *at, const char *name, char *text, size_t 
     return false;
 }
 
-static int64_t info_number(const surveying *at, const char *name)
+static int64_t info_number(const surveying *s, const char *name)
 {
     char text[32];
 
-    return info_text(at, name, text, sizeof text) ? strtoll(text, NULL, 10) : RR_NOT_TOLD;
+    return info_text(s, name, text, sizeof text) ? strtoll(text, NULL, 10) : RR_NOT_TOLD;
 }
 
-static rr_known info_flag(const surveying *at, const char *name)
+static rr_known info_flag(const surveying *s, const char *name)
 {
-    int64_t number = info_number(at, name);
+    int64_t number = info_number(s, name);
 
     return number == RR_NOT_TOLD ? RR_UNKNOWN : rr_known_of(number != 0);
 }
 
-static void take_info(surveying *at)
+static void take_info(surveying *s)
 {
-    rr_store_survey *survey = at->survey;
+    rr_store_survey *survey = s->survey;
     char version[32], role[16];
 
-    if (info_text(at, "redis_version", version, sizeof version)) {
+    if (info_text(s, "redis_version", version, sizeof version)) {
         snprintf(survey->server, sizeof survey->server, "Redis %s", version);
         survey->too_old = rr_known_of(strtol(version, NULL, 10) < OLDEST_MAJOR);
     }
-    if (info_text(at, "role", role, sizeof role)) {
+    if (info_text(s, "role", role, sizeof role)) {
         survey->replica = rr_known_of(strcmp(role, "master") != 0);
     }
-    survey->cluster = info_flag(at, "cluster_enabled");
-    survey->log = info_flag(at, "aof_enabled");
-    survey->replicas = info_number(at, "connected_slaves");
-    survey->max_memory = info_number(at, "maxmemory");
-    survey->used_memory = info_number(at, "used_memory");
-    info_text(at, "maxmemory_policy", survey->eviction, sizeof survey->eviction);
+    survey->cluster = info_flag(s, "cluster_enabled");
+    survey->log = info_flag(s, "aof_enabled");
+    survey->replicas = info_number(s, "connected_slaves");
+    survey->max_memory = info_number(s, "maxmemory");
+    survey->used_memory = info_number(s, "used_memory");
+    info_text(s, "maxmemory_policy", survey->eviction, sizeof survey->eviction);
 }
 
-static rr_status ask_info(surveying *at, rr_error *error)
+static rr_status ask_info(surveying *s, rr_error *error)
 {
     redisReply *reply = NULL;
-    rr_status status = ASK(at, &reply, error, "INFO", "default");
+    rr_status status = ASK(s, &reply, error, "INFO", "default");
 
     if (status != RR_OK) {
         return status;
     }
     if (reply->type == REDIS_REPLY_STRING) {
-        at->info = strndup(reply->str, (size_t)reply->len);
-        status = at->info == NULL ? rr_fail(error, RR_MEMORY, "redis store: memory ran out") : RR_OK;
-        take_info(at);
+        s->info = strndup(reply->str, (size_t)reply->len);
+        status = s->info == NULL ? rr_fail(error, RR_MEMORY, "redis store: memory ran out") : RR_OK;
+        take_info(s);
     } else if (is_error(reply) && begins(reply, "NOAUTH")) {
-        status = rr_link_fail(&at->link, RR_CONFIG, error, "%s: a password is needed", reply->str);
+        status = rr_link_fail(&s->link, RR_CONFIG, error, "%s: a password is needed", reply->str);
     } else if (!is_error(reply)) {
-        status = rr_link_odd(&at->link, "INFO", error);
+        status = rr_link_odd(&s->link, "INFO", error);
     }
     return status;
 }
 
 /* The value of one setting; empty where the server does not tell. */
-static rr_status ask_setting(surveying *at, const char *name, bool *told, char *value, size_t room, rr_error *error)
+static rr_status ask_setting(surveying *s, const char *name, bool *told, char *value, size_t room, rr_error *error)
 {
     redisReply *reply = NULL;
-    rr_status status = ASK(at, &reply, error, "CONFIG", "GET", name);
+    rr_status status = ASK(s, &reply, error, "CONFIG", "GET", name);
 
     value[0] = '\0';
     *told = false;
@@ -138,20 +138,20 @@ static rr_status ask_setting(surveying *at, const char *name, bool *told, char *
     return RR_OK;
 }
 
-static rr_status ask_settings(surveying *at, rr_error *error)
+static rr_status ask_settings(surveying *s, rr_error *error)
 {
-    rr_store_survey *survey = at->survey;
+    rr_store_survey *survey = s->survey;
     char value[256];
     bool told;
-    rr_status status = ask_setting(at, "appendfsync", &told, value, sizeof value, error);
+    rr_status status = ask_setting(s, "appendfsync", &told, value, sizeof value, error);
 
     if (status == RR_OK) {
         snprintf(survey->log_sync, sizeof survey->log_sync, "%s", value);
-        status = ask_setting(at, "save", &told, value, sizeof value, error);
+        status = ask_setting(s, "save", &told, value, sizeof value, error);
     }
     if (status == RR_OK) {
         survey->snapshots = told ? rr_known_of(value[0] != '\0') : RR_UNKNOWN;
-        status = ask_setting(at, "lazyfree-lazy-expire", &told, value, sizeof value, error);
+        status = ask_setting(s, "lazyfree-lazy-expire", &told, value, sizeof value, error);
     }
     if (status == RR_OK) {
         survey->lazy_expire = told ? rr_known_of(strcmp(value, "yes") == 0) : RR_UNKNOWN;
@@ -159,14 +159,14 @@ static rr_status ask_settings(surveying *at, rr_error *error)
     return status;
 }
 
-static rr_status ask_user(surveying *at, rr_error *error)
+static rr_status ask_user(surveying *s, rr_error *error)
 {
     redisReply *reply = NULL;
-    rr_status status = ASK(at, &reply, error, "ACL", "WHOAMI");
+    rr_status status = ASK(s, &reply, error, "ACL", "WHOAMI");
 
     if (status == RR_OK) {
-        snprintf(at->survey->user, sizeof at->survey->user, "%s",
-                 reply->type == REDIS_REPLY_STRING ? reply->str : at->link.url.user);
+        snprintf(s->survey->user, sizeof s->survey->user, "%s",
+                 reply->type == REDIS_REPLY_STRING ? reply->str : s->link.url.user);
     }
     return status;
 }
@@ -212,9 +212,9 @@ static void name_command(const char *const *words, char *text, size_t room)
     snprintf(text, room, "%s%s%s", words[0], has_sub ? " " : "", has_sub ? words[1] : "");
 }
 
-static void deny(surveying *at, const char *name, const redisReply *reply)
+static void deny(surveying *s, const char *name, const redisReply *reply)
 {
-    rr_store_survey *survey = at->survey;
+    rr_store_survey *survey = s->survey;
     size_t len = strlen(survey->denied);
     const char *about_keys = strstr(reply->str, "key") != NULL ? " (on our keys)" : "";
 
@@ -222,15 +222,15 @@ static void deny(surveying *at, const char *name, const redisReply *reply)
 }
 
 /* Notes an error that refuses writes, whatever the command. */
-static bool refuses_writes(surveying *at, const redisReply *reply)
+static bool refuses_writes(surveying *s, const redisReply *reply)
 {
     static const char *const words[] = {"OOM",     "MISCONF", "NOREPLICAS", "READONLY",
                                         "LOADING", "BUSY",    "MASTERDOWN", "CLUSTERDOWN"};
 
     for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
         if (begins(reply, words[i])) {
-            if (at->survey->writes_error[0] == '\0') {
-                snprintf(at->survey->writes_error, sizeof at->survey->writes_error, "%s", reply->str);
+            if (s->survey->writes_error[0] == '\0') {
+                snprintf(s->survey->writes_error, sizeof s->survey->writes_error, "%s", reply->str);
             }
             return true;
         }
@@ -238,7 +238,7 @@ static bool refuses_writes(surveying *at, const redisReply *reply)
     return false;
 }
 
-static rr_status try_command(surveying *at, const char *const *words, const char *key, rr_error *error)
+static rr_status try_command(surveying *s, const char *const *words, const char *key, rr_error *error)
 {
     const char *filled[WORDS_MAX + 1] = {NULL};
     redisReply *reply = NULL;
@@ -248,33 +248,33 @@ static rr_status try_command(surveying *at, const char *const *words, const char
     for (size_t i = 0; i < WORDS_MAX && words[i] != NULL; i++) {
         filled[i] = strcmp(words[i], "%K") == 0 ? key : words[i];
     }
-    status = ask(at, &reply, filled, error);
+    status = ask(s, &reply, filled, error);
     if (status != RR_OK) {
         return status;
     }
     if (is_error(reply) && begins(reply, "NOPERM")) {
         name_command(words, name, sizeof name);
-        deny(at, name, reply);
+        deny(s, name, reply);
     } else if (is_error(reply)) {
-        refuses_writes(at, reply);
+        refuses_writes(s, reply);
     }
     return RR_OK;
 }
 
-static rr_status end_trial(surveying *at, rr_error *error)
+static rr_status end_trial(surveying *s, rr_error *error)
 {
     redisReply *reply = NULL;
 
-    return ASK(at, &reply, error, "DISCARD");
+    return ASK(s, &reply, error, "DISCARD");
 }
 
 /* Where even MULTI is not permitted, nothing is tried here: FCALL below still tells. */
-static rr_status try_commands(surveying *at, rr_slice prefix, rr_error *error)
+static rr_status try_commands(surveying *s, rr_slice prefix, rr_error *error)
 {
     redisReply *reply = NULL;
     char key[256];
     bool begun;
-    rr_status status = ASK(at, &reply, error, "MULTI");
+    rr_status status = ASK(s, &reply, error, "MULTI");
 
     if (status != RR_OK) {
         return status;
@@ -282,84 +282,84 @@ static rr_status try_commands(surveying *at, rr_slice prefix, rr_error *error)
     begun = !is_error(reply);
     snprintf(key, sizeof key, "%.*s:{preflight:key}:v", (int)(prefix.len > 128 ? 128 : prefix.len), prefix.data);
     for (size_t i = 0; begun && status == RR_OK && i < sizeof needed / sizeof *needed; i++) {
-        status = try_command(at, needed[i], key, error);
+        status = try_command(s, needed[i], key, error);
     }
-    if (begun && status == RR_OK && at->waits) {
-        status = try_command(at, needed_to_wait, key, error);
+    if (begun && status == RR_OK && s->waits) {
+        status = try_command(s, needed_to_wait, key, error);
     }
-    return begun && status == RR_OK ? end_trial(at, error) : status;
+    return begun && status == RR_OK ? end_trial(s, error) : status;
 }
 
 /* ---- functions ---- */
 
-static void note_function_error(surveying *at, const char *doing, const redisReply *reply)
+static void note_function_error(surveying *s, const char *doing, const redisReply *reply)
 {
-    at->survey->functions = RR_NO;
-    snprintf(at->survey->functions_error, sizeof at->survey->functions_error, "%s: %s", doing, reply->str);
+    s->survey->functions = RR_NO;
+    snprintf(s->survey->functions_error, sizeof s->survey->functions_error, "%s: %s", doing, reply->str);
 }
 
-static rr_status call_function(surveying *at, rr_error *error)
+static rr_status call_function(surveying *s, rr_error *error)
 {
     redisReply *reply = NULL;
-    rr_status status = ASK(at, &reply, error, "FCALL", at->link.functions.identity, "0");
+    rr_status status = ASK(s, &reply, error, "FCALL", s->link.functions.identity, "0");
 
     if (status != RR_OK) {
         return status;
     }
-    at->survey->functions = RR_YES;
-    if (is_error(reply) && refuses_writes(at, reply)) {
-        at->survey->functions = RR_UNKNOWN;
+    s->survey->functions = RR_YES;
+    if (is_error(reply) && refuses_writes(s, reply)) {
+        s->survey->functions = RR_UNKNOWN;
     } else if (is_error(reply)) {
-        note_function_error(at, "FCALL", reply);
+        note_function_error(s, "FCALL", reply);
     }
     return RR_OK;
 }
 
-static rr_status load_functions(surveying *at, rr_error *error)
+static rr_status load_functions(surveying *s, rr_error *error)
 {
     redisReply *reply = NULL;
     bool loaded;
     rr_status status;
 
-    rr_buf_slice(&at->link.out, rr_buf_view(&at->link.functions.load));
-    status = rr_link_exchange(&at->link, &reply, error);
+    rr_buf_slice(&s->link.out, rr_buf_view(&s->link.functions.load));
+    status = rr_link_exchange(&s->link, &reply, error);
     if (status != RR_OK) {
         return status;
     }
     loaded = !is_error(reply) || strstr(reply->str, "already exists") != NULL;
-    if (!loaded && !refuses_writes(at, reply)) {
-        note_function_error(at, "FUNCTION LOAD", reply);
+    if (!loaded && !refuses_writes(s, reply)) {
+        note_function_error(s, "FUNCTION LOAD", reply);
     }
-    return loaded ? call_function(at, error) : RR_OK;
+    return loaded ? call_function(s, error) : RR_OK;
 }
 
 /* ---- all of it ---- */
 
-static rr_status ask_all(surveying *at, rr_slice prefix, rr_error *error)
+static rr_status ask_all(surveying *s, rr_slice prefix, rr_error *error)
 {
-    rr_status status = rr_link_begin(&at->link, error);
+    rr_status status = rr_link_begin(&s->link, error);
 
-    status = status == RR_OK ? ask_info(at, error) : status;
-    status = status == RR_OK ? ask_settings(at, error) : status;
-    status = status == RR_OK ? ask_user(at, error) : status;
-    status = status == RR_OK ? try_commands(at, prefix, error) : status;
-    return status == RR_OK ? load_functions(at, error) : status;
+    status = status == RR_OK ? ask_info(s, error) : status;
+    status = status == RR_OK ? ask_settings(s, error) : status;
+    status = status == RR_OK ? ask_user(s, error) : status;
+    status = status == RR_OK ? try_commands(s, prefix, error) : status;
+    return status == RR_OK ? load_functions(s, error) : status;
 }
 
 rr_status rr_redis_survey(const char *url, const rr_store_options *options, rr_slice prefix, rr_store_survey *survey,
                           rr_error *error)
 {
     rr_store_options given = options == NULL ? (rr_store_options){0} : *options;
-    surveying at = {.survey = survey, .waits = given.wait_replicas != 0};
+    surveying s = {.survey = survey, .waits = given.wait_replicas != 0};
     rr_status status;
 
     *survey = (rr_store_survey){.replicas = RR_NOT_TOLD, .max_memory = RR_NOT_TOLD, .used_memory = RR_NOT_TOLD};
     snprintf(survey->server, sizeof survey->server, "Redis");
-    status = rr_link_open(&at.link, url, given.password, given.timeout_ms > 0 ? given.timeout_ms : TIMEOUT_MS, error);
-    at.link.surveys = true;
-    status = status == RR_OK ? ask_all(&at, prefix, error) : status;
-    rr_link_close(&at.link);
-    explicit_bzero(at.link.url.password, sizeof at.link.url.password);
-    free(at.info);
+    status = rr_link_open(&s.link, url, given.password, given.timeout_ms > 0 ? given.timeout_ms : TIMEOUT_MS, error);
+    s.link.surveys = true;
+    status = status == RR_OK ? ask_all(&s, prefix, error) : status;
+    rr_link_close(&s.link);
+    explicit_bzero(s.link.url.password, sizeof s.link.url.password);
+    free(s.info);
     return status;
 }

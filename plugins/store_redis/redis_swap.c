@@ -181,10 +181,10 @@ static void put_unit(rr_buf *out, const rr_swap *swap, kind as)
 }
 
 /* The next swap of a kind in a flight, from index *at on; moves *at behind it. NULL: no more. */
-static rr_swap *next_of(rr_swapping *at, size_t *index, size_t end, kind wanted)
+static rr_swap *next_of(rr_swapping *swapping, size_t *index, size_t end, kind wanted)
 {
     while (*index < end) {
-        rr_swap *swap = at->swaps[(*index)++];
+        rr_swap *swap = swapping->swaps[(*index)++];
 
         if (!is_settled(swap) && kind_of(swap) == wanted) {
             return swap;
@@ -193,46 +193,46 @@ static rr_swap *next_of(rr_swapping *at, size_t *index, size_t end, kind wanted)
     return NULL;
 }
 
-static void put_keys(rr_swapping *at, size_t first, size_t end)
+static void put_keys(rr_swapping *swapping, size_t first, size_t end)
 {
-    rr_buf *out = &at->store->link.out;
+    rr_buf *out = &swapping->store->link.out;
     const rr_swap *swap;
 
     for (kind of = LASTING; of < KINDS; of++) {
-        for (size_t i = first; (swap = next_of(at, &i, end, of)) != NULL;) {
+        for (size_t i = first; (swap = next_of(swapping, &i, end, of)) != NULL;) {
             rr_resp_bytes(out, first_key(swap));
         }
     }
-    for (size_t i = first; (swap = next_of(at, &i, end, OTHER)) != NULL;) {
+    for (size_t i = first; (swap = next_of(swapping, &i, end, OTHER)) != NULL;) {
         put_other_keys(out, swap);
     }
 }
 
-static void put_units(rr_swapping *at, size_t first, size_t end, const call_load *call)
+static void put_units(rr_swapping *swapping, size_t first, size_t end, const call_load *call)
 {
-    rr_buf *out = &at->store->link.out;
+    rr_buf *out = &swapping->store->link.out;
     const rr_swap *swap;
 
-    rr_call_head(out, at->store->link.functions.swap, call->keys, call->args);
-    put_keys(at, first, end);
+    rr_call_head(out, swapping->store->link.functions.swap, call->keys, call->args);
+    put_keys(swapping, first, end);
     for (kind of = LASTING; of < KINDS; of++) {
         rr_resp_u64(out, call->units[of]);
     }
-    rr_resp_u64(out, at->store->log_max);
+    rr_resp_u64(out, swapping->store->log_max);
     for (kind of = LASTING; of < KINDS; of++) {
-        for (size_t i = first; (swap = next_of(at, &i, end, of)) != NULL;) {
+        for (size_t i = first; (swap = next_of(swapping, &i, end, of)) != NULL;) {
             put_unit(out, swap, of);
         }
     }
 }
 
 /* The answer is nil if there was no value, else the value. */
-static size_t put_creating(rr_swapping *at, const rr_swap *swap)
+static size_t put_creating(rr_swapping *swapping, const rr_swap *swap)
 {
-    rr_buf *out = &at->store->link.out;
+    rr_buf *out = &swapping->store->link.out;
     bool lasts = swap->expire_at_ms == 0;
 
-    at->store->next_takes_wrong_type = true;
+    swapping->store->next_takes_wrong_type = true;
     rr_resp_command(out, lasts ? 5 : 7);
     rr_resp_bytes(out, RR_SLICE("SET"));
     rr_resp_bytes(out, swap->key);
@@ -248,28 +248,28 @@ static size_t put_creating(rr_swapping *at, const rr_swap *swap)
 
 static size_t put_call(void *context, size_t first)
 {
-    rr_swapping *at = context;
+    rr_swapping *swapping = context;
     call_load call = {.args = KINDS + 1};
     size_t i = first, units = 0;
 
-    if (is_settled(at->swaps[first])) {
+    if (is_settled(swapping->swaps[first])) {
         return 1;
     }
-    if (!at->by_function && is_creating(at->swaps[first])) {
-        return put_creating(at, at->swaps[first]);
+    if (!swapping->by_function && is_creating(swapping->swaps[first])) {
+        return put_creating(swapping, swapping->swaps[first]);
     }
-    for (; i < at->count && units < RR_CALL_UNITS && call.bytes < RR_CALL_BYTES; i++) {
-        if (is_settled(at->swaps[i])) {
+    for (; i < swapping->count && units < RR_CALL_UNITS && call.bytes < RR_CALL_BYTES; i++) {
+        if (is_settled(swapping->swaps[i])) {
             continue;
         }
-        if (!may_join(at->swaps[i], &call)) {
+        if (!may_join(swapping->swaps[i], &call)) {
             break;
         }
-        weigh(at->swaps[i], &call);
+        weigh(swapping->swaps[i], &call);
         units++;
     }
     if (units != 0) {
-        put_units(at, first, i, &call);
+        put_units(swapping, first, i, &call);
     }
     return i - first;
 }
@@ -304,42 +304,42 @@ static bool take_unit(rr_swap *swap, char code, const redisReply *detail, rr_are
 }
 
 /* Letters of all units and details of some, in the order of the call. */
-static rr_status take_kind(rr_swapping *at, const rr_flight *flight, kind of, const redisReply *reply, size_t *unit,
-                           size_t *detail, rr_error *error)
+static rr_status take_kind(rr_swapping *swapping, const rr_flight *flight, kind of, const redisReply *reply,
+                           size_t *unit, size_t *detail, rr_error *error)
 {
     rr_slice codes = reply->elements == 0 ? (rr_slice){NULL, 0} : rr_reply_bytes(reply->element[0]);
     size_t end = flight->first + flight->count;
     rr_swap *swap;
 
-    for (size_t i = flight->first; (swap = next_of(at, &i, end, of)) != NULL;) {
+    for (size_t i = flight->first; (swap = next_of(swapping, &i, end, of)) != NULL;) {
         const redisReply *with = NULL;
         char code = reply->elements == 0 ? 'W' : *unit < codes.len ? codes.data[(*unit)++] : '?';
 
         if (code == '?' || (code != 'W' && *detail >= reply->elements)) {
-            return rr_link_odd(&at->store->link, "a swap", error);
+            return rr_link_odd(&swapping->store->link, "a swap", error);
         }
         if (code != 'W') {
             with = reply->element[(*detail)++];
         }
         if ((code == 'F' || code == 'U') && is_refused(swap, rr_reply_bytes(with))) {
-            return rr_link_fail(&at->store->link, RR_REFUSED_BY_SERVER, error, "%s", with->str);
+            return rr_link_fail(&swapping->store->link, RR_REFUSED_BY_SERVER, error, "%s", with->str);
         }
-        if (!take_unit(swap, code, with, at->arena)) {
+        if (!take_unit(swap, code, with, swapping->arena)) {
             return rr_fail(error, RR_MEMORY, "swap: memory ran out, or the batch's limit was reached");
         }
     }
     return RR_OK;
 }
 
-static rr_status take_creating(rr_swapping *at, rr_swap *swap, const redisReply *reply, rr_error *error)
+static rr_status take_creating(rr_swapping *swapping, rr_swap *swap, const redisReply *reply, rr_error *error)
 {
     if (reply->type == REDIS_REPLY_NIL) {
         swap->answer = RR_SWAP_WON;
     } else if (reply->type == REDIS_REPLY_ERROR) {
-        at->wrong_type++;
+        swapping->wrong_type++;
     } else if (reply->type != REDIS_REPLY_STRING) {
-        return rr_link_odd(&at->store->link, "a SET", error);
-    } else if (!take_unit(swap, 'L', reply, at->arena)) {
+        return rr_link_odd(&swapping->store->link, "a SET", error);
+    } else if (!take_unit(swap, 'L', reply, swapping->arena)) {
         return rr_fail(error, RR_MEMORY, "swap: memory ran out, or the batch's limit was reached");
     }
     return RR_OK;
@@ -347,18 +347,18 @@ static rr_status take_creating(rr_swapping *at, rr_swap *swap, const redisReply 
 
 static rr_status take_call(void *context, const rr_flight *flight, const redisReply *reply, rr_error *error)
 {
-    rr_swapping *at = context;
+    rr_swapping *swapping = context;
     size_t unit = 0, detail = 1;
     rr_status status = RR_OK;
 
-    if (!at->by_function && is_creating(at->swaps[flight->first])) {
-        return take_creating(at, at->swaps[flight->first], reply, error);
+    if (!swapping->by_function && is_creating(swapping->swaps[flight->first])) {
+        return take_creating(swapping, swapping->swaps[flight->first], reply, error);
     }
     if (reply->type != REDIS_REPLY_ARRAY) {
-        return rr_link_odd(&at->store->link, "a swap", error);
+        return rr_link_odd(&swapping->store->link, "a swap", error);
     }
     for (kind of = LASTING; status == RR_OK && of < KINDS; of++) {
-        status = take_kind(at, flight, of, reply, &unit, &detail, error);
+        status = take_kind(swapping, flight, of, reply, &unit, &detail, error);
     }
     return status;
 }
@@ -378,64 +378,64 @@ static void prepare(rr_swap *swap)
     }
 }
 
-static void put_in_order(rr_swapping *at, rr_swap *swaps, size_t count, bool creating)
+static void put_in_order(rr_swapping *swapping, rr_swap *swaps, size_t count, bool creating)
 {
     for (size_t i = 0; i < count; i++) {
         if (is_creating(&swaps[i]) == creating) {
-            at->swaps[at->count++] = &swaps[i];
+            swapping->swaps[swapping->count++] = &swaps[i];
         }
     }
 }
 
-static bool make_room(rr_swapping *at, size_t more)
+static bool make_room(rr_swapping *swapping, size_t more)
 {
-    size_t room = at->count + more + at->room;
+    size_t room = swapping->count + more + swapping->room;
     rr_swap **swaps;
 
-    if (at->count + more <= at->room) {
+    if (swapping->count + more <= swapping->room) {
         return true;
     }
-    swaps = realloc(at->swaps, room * sizeof(rr_swap *));
+    swaps = realloc(swapping->swaps, room * sizeof(rr_swap *));
     if (swaps == NULL) {
         return false;
     }
-    at->swaps = swaps;
-    at->room = room;
+    swapping->swaps = swaps;
+    swapping->room = room;
     return true;
 }
 
 static void begin_swaps(rr_store *store)
 {
-    rr_swapping *at = &store->swapping;
+    rr_swapping *swapping = &store->swapping;
 
-    at->store = store;
-    at->wrong_type = 0;
-    at->by_function = false;
-    at->calls = (rr_calls){.put = put_call, .take = take_call, .context = at};
+    swapping->store = store;
+    swapping->wrong_type = 0;
+    swapping->by_function = false;
+    swapping->calls = (rr_calls){.put = put_call, .take = take_call, .context = swapping};
 }
 
 rr_status rr_redis_swap_ahead(rr_store *store, rr_swap *swaps, size_t count, rr_arena *arena, rr_error *error)
 {
-    rr_swapping *at = &store->swapping;
+    rr_swapping *swapping = &store->swapping;
     rr_status status;
 
     for (size_t i = 0; i < count; i++) {
         prepare(&swaps[i]);
     }
     status = rr_calls_go_on(store, error);
-    if (status == RR_OK && !make_room(at, count)) {
+    if (status == RR_OK && !make_room(swapping, count)) {
         return rr_link_fail(&store->link, RR_MEMORY, error, "swap: memory ran out");
     }
     if (status != RR_OK || count == 0) {
         return status;
     }
-    if (at->count == 0) {
+    if (swapping->count == 0) {
         begin_swaps(store);
     }
-    at->arena = arena;
-    put_in_order(at, swaps, count, true);
-    put_in_order(at, swaps, count, false);
-    status = rr_calls_write(store, &at->calls, at->count, error);
+    swapping->arena = arena;
+    put_in_order(swapping, swaps, count, true);
+    put_in_order(swapping, swaps, count, false);
+    status = rr_calls_write(store, &swapping->calls, swapping->count, error);
     status = status == RR_OK ? rr_link_send(&store->link, error) : status;
     if (status != RR_OK) {
         rr_link_drop(&store->link); /* also where a full round was refused: the caller gives up the rest of it */
@@ -445,15 +445,15 @@ rr_status rr_redis_swap_ahead(rr_store *store, rr_swap *swaps, size_t count, rr_
 
 rr_status rr_redis_swap_end(rr_store *store, rr_error *error)
 {
-    rr_swapping *at = &store->swapping;
+    rr_swapping *swapping = &store->swapping;
     rr_status status;
 
     rr_link_go_on(&store->link);
-    status = rr_calls_finish(store, &at->calls, error);
+    status = rr_calls_finish(store, &swapping->calls, error);
     store->link.owed = false;
-    if (status == RR_OK && at->wrong_type != 0) {
-        at->by_function = true; /* swaps that have their answers are passed over */
-        status = rr_calls_ask(store, at->count, put_call, take_call, at, error);
+    if (status == RR_OK && swapping->wrong_type != 0) {
+        swapping->by_function = true; /* swaps that have their answers are passed over */
+        status = rr_calls_ask(store, swapping->count, put_call, take_call, swapping, error);
     }
     return status == RR_OK ? rr_redis_confirm(store, error) : status;
 }

@@ -1,4 +1,4 @@
-/* Takes redis:// and unix:// URLs apart; every length is held to its field. */
+/* Reads redis:// and unix:// URLs; no part may be longer than its field. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "redis_url.h"
 

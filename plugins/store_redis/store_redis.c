@@ -58,9 +58,9 @@ static void redis_close(rr_store *store)
 
 static rr_status redis_load(rr_store *store, rr_load *loads, size_t count, rr_arena *arena, rr_error *error)
 {
-    rr_loading at = rr_redis_begin_loads(store, loads, count, arena);
+    rr_loading loading = rr_redis_begin_loads(store, loads, count, arena);
 
-    return rr_calls_ask(store, count, rr_redis_put_loads, rr_redis_take_loads, &at, error);
+    return rr_calls_ask(store, count, rr_redis_put_loads, rr_redis_take_loads, &loading, error);
 }
 
 static void name_key(rr_error *error, rr_slice key)
@@ -81,21 +81,21 @@ typedef struct log_reading {
 
 static rr_status take_log(void *context, const rr_flight *flight, const redisReply *reply, rr_error *error)
 {
-    log_reading *at = context;
+    log_reading *r = context;
 
     (void)flight;
     if (reply->type != REDIS_REPLY_ARRAY) {
-        return rr_link_odd(&at->store->link, "a read of a log", error);
+        return rr_link_odd(&r->store->link, "a read of a log", error);
     }
-    at->entries = rr_arena_take(at->arena, (reply->elements / 2 + 1) * sizeof *at->entries);
-    if (at->entries == NULL) {
+    r->entries = rr_arena_take(r->arena, (reply->elements / 2 + 1) * sizeof *r->entries);
+    if (r->entries == NULL) {
         return rr_store_no_memory(error);
     }
     for (size_t i = 0; i + 1 < reply->elements; i += 2) {
-        rr_log_entry *entry = &at->entries[at->count++];
+        rr_log_entry *entry = &r->entries[r->count++];
 
-        if (!rr_keep(at->arena, rr_reply_bytes(reply->element[i]), &entry->id) ||
-            !rr_keep(at->arena, rr_reply_bytes(reply->element[i + 1]), &entry->bytes)) {
+        if (!rr_keep(r->arena, rr_reply_bytes(reply->element[i]), &entry->id) ||
+            !rr_keep(r->arena, rr_reply_bytes(reply->element[i + 1]), &entry->bytes)) {
             return rr_store_no_memory(error);
         }
     }
@@ -105,7 +105,7 @@ static rr_status take_log(void *context, const rr_flight *flight, const redisRep
 static rr_status redis_log_read(rr_store *store, rr_slice log_key, const char *consumer, int idle_ms, size_t most,
                                 rr_arena *arena, rr_log_entry **entries, size_t *count, rr_error *error)
 {
-    log_reading at = {.store = store, .arena = arena};
+    log_reading r = {.store = store, .arena = arena};
     rr_buf *out = &store->link.out;
     rr_status status = rr_link_begin(&store->link, error);
 
@@ -119,10 +119,10 @@ static rr_status redis_log_read(rr_store *store, rr_slice log_key, const char *c
     rr_resp_text(out, consumer);
     rr_resp_u64(out, idle_ms < 0 ? 0 : (uint64_t)idle_ms);
     rr_resp_u64(out, most);
-    status = rr_link_ask_one(&store->link, take_log, &at, error);
+    status = rr_link_ask_one(&store->link, take_log, &r, error);
     if (status == RR_OK) {
-        *entries = at.entries;
-        *count = at.count;
+        *entries = r.entries;
+        *count = r.count;
     }
     return status;
 }
@@ -136,16 +136,16 @@ typedef struct log_settling {
 
 static size_t put_done(void *context, size_t first)
 {
-    log_settling *at = context;
-    rr_buf *out = &at->store->link.out;
-    size_t count = at->count - first < RR_CALL_KEYS ? at->count - first : RR_CALL_KEYS;
+    log_settling *s = context;
+    rr_buf *out = &s->store->link.out;
+    size_t count = s->count - first < RR_CALL_KEYS ? s->count - first : RR_CALL_KEYS;
 
     rr_resp_command(out, 3 + count);
     rr_resp_text(out, "XACK");
-    rr_resp_bytes(out, at->log_key);
+    rr_resp_bytes(out, s->log_key);
     rr_resp_text(out, "rr");
     for (size_t i = first; i < first + count; i++) {
-        rr_resp_bytes(out, at->ids[i]);
+        rr_resp_bytes(out, s->ids[i]);
     }
     return count;
 }
@@ -161,9 +161,9 @@ static rr_status take_nothing(void *context, const rr_flight *flight, const redi
 
 static rr_status redis_log_done(rr_store *store, rr_slice log_key, const rr_slice *ids, size_t count, rr_error *error)
 {
-    log_settling at = {store, log_key, ids, count};
+    log_settling s = {store, log_key, ids, count};
 
-    return rr_calls_ask(store, count, put_done, take_nothing, &at, error);
+    return rr_calls_ask(store, count, put_done, take_nothing, &s, error);
 }
 
 /* ---- notes ---- */
@@ -175,15 +175,15 @@ typedef struct note_reading {
 
 static rr_status take_note(void *context, const rr_flight *flight, const redisReply *reply, rr_error *error)
 {
-    note_reading *at = context;
+    note_reading *r = context;
 
     (void)flight;
-    return rr_keep(at->arena, rr_reply_bytes(reply), &at->value) ? RR_OK : rr_store_no_memory(error);
+    return rr_keep(r->arena, rr_reply_bytes(reply), &r->value) ? RR_OK : rr_store_no_memory(error);
 }
 
 static rr_status redis_note_get(rr_store *store, rr_slice key, rr_arena *arena, rr_slice *value, rr_error *error)
 {
-    note_reading at = {.arena = arena};
+    note_reading r = {.arena = arena};
     rr_status status = rr_link_begin(&store->link, error);
 
     *value = (rr_slice){NULL, 0};
@@ -191,13 +191,13 @@ static rr_status redis_note_get(rr_store *store, rr_slice key, rr_arena *arena, 
         rr_resp_command(&store->link.out, 2);
         rr_resp_text(&store->link.out, "GET");
         rr_resp_bytes(&store->link.out, key);
-        status = rr_link_ask_one(&store->link, take_note, &at, error);
+        status = rr_link_ask_one(&store->link, take_note, &r, error);
     }
     if (status != RR_OK) {
         name_key(error, key);
         return status;
     }
-    *value = at.value;
+    *value = r.value;
     return RR_OK;
 }
 
@@ -301,24 +301,24 @@ typedef struct page {
 
 static rr_status take_page(void *context, const rr_flight *flight, const redisReply *reply, rr_error *error)
 {
-    page *at = context;
+    page *p = context;
     const redisReply *keys;
 
     (void)flight;
     if (reply->type != REDIS_REPLY_ARRAY || reply->elements != 2 || reply->element[1]->type != REDIS_REPLY_ARRAY ||
         reply->element[0]->type != REDIS_REPLY_STRING) {
-        return rr_link_odd(&at->store->link, "SCAN", error);
+        return rr_link_odd(&p->store->link, "SCAN", error);
     }
-    snprintf(at->cursor, sizeof at->cursor, "%s", reply->element[0]->str);
+    snprintf(p->cursor, sizeof p->cursor, "%s", reply->element[0]->str);
     keys = reply->element[1];
-    at->count = keys->elements;
-    at->keys = rr_arena_take(&at->arena, (at->count + 1) * sizeof *at->keys);
-    for (size_t i = 0; at->keys != NULL && i < at->count; i++) {
-        if (!rr_keep(&at->arena, rr_reply_bytes(keys->element[i]), &at->keys[i])) {
+    p->count = keys->elements;
+    p->keys = rr_arena_take(&p->arena, (p->count + 1) * sizeof *p->keys);
+    for (size_t i = 0; p->keys != NULL && i < p->count; i++) {
+        if (!rr_keep(&p->arena, rr_reply_bytes(keys->element[i]), &p->keys[i])) {
             return rr_store_no_memory(error);
         }
     }
-    return at->keys == NULL ? rr_store_no_memory(error) : RR_OK;
+    return p->keys == NULL ? rr_store_no_memory(error) : RR_OK;
 }
 
 /* The prefix taken literally, then anything. */
@@ -333,7 +333,7 @@ static void put_pattern(rr_buf *pattern, rr_slice prefix)
     rr_buf_char(pattern, '*');
 }
 
-static rr_status ask_page(rr_store *store, page *at, rr_error *error)
+static rr_status ask_page(rr_store *store, page *p, rr_error *error)
 {
     rr_buf *out = &store->link.out;
     rr_status status = rr_link_begin(&store->link, error);
@@ -341,23 +341,23 @@ static rr_status ask_page(rr_store *store, page *at, rr_error *error)
     if (status != RR_OK) {
         return status;
     }
-    rr_resp_command(out, at->of_all_types ? 6 : 8);
+    rr_resp_command(out, p->of_all_types ? 6 : 8);
     rr_resp_text(out, "SCAN");
-    rr_resp_text(out, at->cursor);
+    rr_resp_text(out, p->cursor);
     rr_resp_text(out, "MATCH");
-    rr_resp_bytes(out, at->pattern);
+    rr_resp_bytes(out, p->pattern);
     rr_resp_text(out, "COUNT");
     rr_resp_text(out, "1000");
-    if (!at->of_all_types) {
+    if (!p->of_all_types) {
         rr_resp_text(out, "TYPE");
         rr_resp_text(out, "string");
     }
-    rr_arena_reset(&at->arena);
-    return rr_link_ask_one(&store->link, take_page, at, error);
+    rr_arena_reset(&p->arena);
+    return rr_link_ask_one(&store->link, take_page, p, error);
 }
 
 /* Walks page by page until `use` clears *more. */
-static rr_status walk(page *at, rr_slice prefix, rr_status (*use)(page *at, void *context, bool *more, rr_error *error),
+static rr_status walk(page *p, rr_slice prefix, rr_status (*use)(page *p, void *context, bool *more, rr_error *error),
                       void *context, rr_error *error)
 {
     rr_buf pattern = {0};
@@ -365,13 +365,13 @@ static rr_status walk(page *at, rr_slice prefix, rr_status (*use)(page *at, void
     rr_status status;
 
     put_pattern(&pattern, prefix);
-    at->pattern = rr_buf_view(&pattern);
-    rr_arena_init(&at->arena, 0);
+    p->pattern = rr_buf_view(&pattern);
+    rr_arena_init(&p->arena, 0);
     do {
-        status = rr_buf_ok(&pattern) ? ask_page(at->store, at, error) : rr_store_no_memory(error);
-        status = status == RR_OK ? use(at, context, &more, error) : status;
-    } while (status == RR_OK && more && strcmp(at->cursor, "0") != 0);
-    rr_arena_fini(&at->arena);
+        status = rr_buf_ok(&pattern) ? ask_page(p->store, p, error) : rr_store_no_memory(error);
+        status = status == RR_OK ? use(p, context, &more, error) : status;
+    } while (status == RR_OK && more && strcmp(p->cursor, "0") != 0);
+    rr_arena_fini(&p->arena);
     rr_buf_fini(&pattern);
     return status;
 }
@@ -381,13 +381,13 @@ typedef struct each_context {
     void *context;
 } each_context;
 
-static rr_status each_key(page *at, void *context, bool *more, rr_error *error)
+static rr_status each_key(page *p, void *context, bool *more, rr_error *error)
 {
     const each_context *given = context;
 
     (void)error;
-    for (size_t i = 0; i < at->count && *more; i++) {
-        *more = given->each(given->context, at->keys[i]);
+    for (size_t i = 0; i < p->count && *more; i++) {
+        *more = given->each(given->context, p->keys[i]);
     }
     return RR_OK;
 }
@@ -395,10 +395,10 @@ static rr_status each_key(page *at, void *context, bool *more, rr_error *error)
 static rr_status redis_scan(rr_store *store, rr_slice prefix, bool (*each)(void *context, rr_slice key), void *context,
                             rr_error *error)
 {
-    page at = {.store = store, .cursor = "0"};
+    page p = {.store = store, .cursor = "0"};
     each_context given = {each, context};
 
-    return walk(&at, prefix, each_key, &given, error);
+    return walk(&p, prefix, each_key, &given, error);
 }
 
 typedef struct sweeping {
@@ -416,38 +416,38 @@ static rr_status take_removed(void *context, const rr_flight *flight, const redi
 }
 
 /* UNLINK and not DEL: a cell may have millions of parts. */
-static rr_status unlink_gone(page *at, void *context, bool *more, rr_error *error)
+static rr_status unlink_gone(page *p, void *context, bool *more, rr_error *error)
 {
     const sweeping *s = context;
-    rr_buf *out = &at->store->link.out;
+    rr_buf *out = &p->store->link.out;
     size_t count = 0;
     rr_status status;
 
     (void)more;
-    for (size_t i = 0; i < at->count; i++) {
-        if (s->gone(s->context, at->keys[i])) {
-            at->keys[count++] = at->keys[i];
+    for (size_t i = 0; i < p->count; i++) {
+        if (s->gone(s->context, p->keys[i])) {
+            p->keys[count++] = p->keys[i];
         }
     }
-    status = count == 0 ? RR_OK : rr_link_begin(&at->store->link, error);
+    status = count == 0 ? RR_OK : rr_link_begin(&p->store->link, error);
     if (status != RR_OK || count == 0) {
         return status;
     }
     rr_resp_command(out, 1 + count);
     rr_resp_text(out, "UNLINK");
     for (size_t i = 0; i < count; i++) {
-        rr_resp_bytes(out, at->keys[i]);
+        rr_resp_bytes(out, p->keys[i]);
     }
-    return rr_link_ask_one(&at->store->link, take_removed, s->removed, error);
+    return rr_link_ask_one(&p->store->link, take_removed, s->removed, error);
 }
 
 static rr_status redis_sweep(rr_store *store, rr_slice prefix, bool (*gone)(void *context, rr_slice key), void *context,
                              uint64_t *removed, rr_error *error)
 {
-    page at = {.store = store, .cursor = "0", .of_all_types = true};
+    page p = {.store = store, .cursor = "0", .of_all_types = true};
     sweeping s = {gone, context, removed};
 
-    return walk(&at, prefix, unlink_gone, &s, error);
+    return walk(&p, prefix, unlink_gone, &s, error);
 }
 
 const rr_store_ops rr_store_redis_ops = {

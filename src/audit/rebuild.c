@@ -15,8 +15,8 @@
 
 enum {
     BATCH = 1024,
-    FEW = 2000,       /* messages that may be left to read while the daemons pause */
-    READERS_MS = 5000 /* a reader that has asked for the generation may read below it for so long */
+    FEW = 2000,       /* messages that may still have to be read while the daemons pause */
+    READERS_MS = 5000 /* a reader that has read the name of the generation may use it for so long */
 };
 
 static rr_slice prefix_of(rr_rebuild *r, uint64_t number)

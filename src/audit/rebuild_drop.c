@@ -10,9 +10,9 @@
 
 enum { LOG_PAGE = 500 };
 
-/* Alerts that were not sent yet are sent from the log of the new generation. One that is being sent at this moment may be
- * sent twice, with the same id. */
-static rr_status move_log(rr_rebuild *r, const rr_contract *contract, const char *drainer)
+/* Alerts that were not sent yet are sent from the log of the new generation. One that is being sent at this moment
+ * may be sent twice, with the same id. */
+static rr_status move_log(rr_rebuild *r, const rr_contract *contract, const char *consumer)
 {
     const rr_store_ops *ops = r->options->store_ops;
     rr_status status = RR_OK;
@@ -33,7 +33,7 @@ static rr_status move_log(rr_rebuild *r, const rr_contract *contract, const char
         if (from.data == NULL || swap.log_key.data == NULL || entries == NULL || ids == NULL) {
             return rr_rebuild_no_memory(r->error);
         }
-        status = ops->log_read(r->options->store, from, drainer, 0, LOG_PAGE, &r->page, &found, &count, r->error);
+        status = ops->log_read(r->options->store, from, consumer, 0, LOG_PAGE, &r->page, &found, &count, r->error);
         for (size_t k = 0; k < count && status == RR_OK; k++) {
             ids[k] = found[k].id;
             if (found[k].bytes.len != 0) {
@@ -57,13 +57,13 @@ static rr_status move_log(rr_rebuild *r, const rr_contract *contract, const char
 
 static rr_status move_logs(rr_rebuild *r)
 {
-    char drainer[64];
+    char consumer[64];
     rr_status status;
 
-    snprintf(drainer, sizeof drainer, "rebuild-%ld", (long)getpid());
-    status = move_log(r, NULL, drainer);
+    snprintf(consumer, sizeof consumer, "rebuild-%ld", (long)getpid());
+    status = move_log(r, NULL, consumer);
     for (size_t k = 0; k < r->options->contract_count && status == RR_OK; k++) {
-        status = move_log(r, r->options->contracts[k].contract, drainer);
+        status = move_log(r, r->options->contracts[k].contract, consumer);
     }
     return status;
 }

@@ -5,7 +5,7 @@
 
 #include "rebuild_state.h"
 
-/* Spells the names of contracts and sources as keys have them. False: memory ran out. */
+/* Encodes the names of contracts and sources as keys hold them. False: memory ran out. */
 bool rr_rebuild_name_all(rr_rebuild *r);
 
 /* Removes the keys of this configuration that belong to any generation but the one in force. */

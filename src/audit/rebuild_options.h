@@ -1,4 +1,4 @@
-/* What a rebuild is told, and what it counts. */
+/* The options of a rebuild, and what it counts. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #ifndef RR_REBUILD_OPTIONS_H
 #define RR_REBUILD_OPTIONS_H

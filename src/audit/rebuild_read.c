@@ -1,4 +1,4 @@
-/* The streams, read into the new generation by the same rules as ever. */
+/* Reads the streams into the new generation, by the rules of `run`. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "rebuild_read.h"
 
@@ -7,7 +7,7 @@
 #include "checkpoint.h"
 #include "rebuild_lock.h"
 
-enum { ROUNDS = 50 }; /* an end where messages come faster than they are read */
+enum { ROUNDS = 50 }; /* so the rounds end where messages come faster than they are read */
 
 /* The records before a stream's first message cannot be read again, so their results would be gone. */
 rr_status rr_rebuild_check_beginnings(rr_rebuild *r)
@@ -46,8 +46,8 @@ void rr_rebuild_report_stuck(void *context, const rr_error *error)
     *r->error = *error;
 }
 
-/* Refused records get no dead letter here: they had one when they were first decided. A changed contract may refuse more,
- * so the first one is shown. */
+/* Refused records get no dead letter here: they had one when they were first decided. A changed contract may refuse
+ * more, so the first one is shown. */
 static void note_refused(void *context, const rr_item *item)
 {
     rr_rebuild *r = context;

@@ -58,7 +58,7 @@ void rr_rebuild_log(const rr_rebuild *r, rr_log_level level, const char *format,
     __attribute__((format(printf, 3, 4)));
 rr_status rr_rebuild_no_memory(rr_error *error);
 
-/* The text in the arena, and ends the buffer. {NULL, 0}: memory ran out. */
+/* Copies the text into the arena, and ends the buffer. {NULL, 0}: memory ran out. */
 rr_slice rr_rebuild_keep(rr_buf *text, rr_arena *arena);
 
 /* `<base>:<kind>`, in the rebuild's arena. {NULL, 0}: memory ran out. */

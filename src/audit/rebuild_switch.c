@@ -8,10 +8,10 @@
 
 enum {
     PAUSE_MS = 10000,       /* the pause ends by itself after that */
-    PAUSE_NOTICED_MS = 2500 /* daemons look each second, and end the batch that they are at */
+    PAUSE_NOTICED_MS = 2500 /* daemons look for the pause each second, and end the batch that they have begun */
 };
 
-/* The target is new: a key that is there already was written by another rebuild. */
+/* The key must be new: if it is there, another rebuild has written it. */
 static rr_status put_new(rr_rebuild *r, const char *kind, rr_slice name, rr_slice value)
 {
     rr_buf text = {0};
@@ -47,8 +47,8 @@ rr_status rr_rebuild_put_notes(rr_rebuild *r)
     return status;
 }
 
-/* They have no incarnation of the store. So the first daemon that starts reads again what was delivered after them and before
- * the switch. */
+/* They have no incarnation of the store. So the first daemon that starts reads again what was delivered after them
+ * and before the switch. */
 static rr_status put_checkpoints(rr_rebuild *r)
 {
     rr_status status = RR_OK;
@@ -103,9 +103,9 @@ static rr_status set_generation(rr_rebuild *r)
         return r->error->status;
     }
     if (status != RR_OK || swap.answer == RR_SWAP_UNKNOWN) {
-        rr_error again = {0};
+        rr_error again_error = {0};
         rr_status looked = rr_generation_read(r->options->store_ops, r->options->store, r->options->base_prefix,
-                                              &r->arena, &now, &number, &again);
+                                              &r->arena, &now, &number, &again_error);
 
         return looked == RR_OK && number == r->number ? RR_OK
                : status != RR_OK

@@ -15,8 +15,8 @@ typedef struct rr_replacement {
     int64_t now_us;
 } rr_replacement;
 
-/* Fills the swap, in the arena. The unit gets a new birth, so that nobody reads the parts of the old one. False: memory ran
- * out. */
+/* Fills the swap, in the arena. The unit gets a new birth, so that nobody reads the parts of the old one. False:
+ * memory ran out. */
 bool rr_replacement_prepare(const rr_replacement *replacement, rr_tokens *tokens, rr_arena *arena, rr_swap *swap);
 
 #endif

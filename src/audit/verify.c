@@ -13,7 +13,7 @@ enum {
     PAGE = 256, /* units that are loaded at once */
     ROUNDS = 5,
     PAUSE_MS = 500,
-    QUICK_ROUNDS = 10, /* more of them, for cells that change all the time */
+    QUICK_ROUNDS = 10, /* further rounds, for cells that change all the time */
     QUICK_PAUSE_MS = 20
 };
 
@@ -28,8 +28,8 @@ static rr_status compare_page(rr_verify *v, rr_listed *items, size_t count, bool
     }
     status = rr_verify_ask_acked(v, error);
     status = status == RR_OK ? v->options->store_ops->load(v->options->store, found, count, &v->page, error) : status;
-    /* Before a repair the store is read first and the streams after it. So the streams' side includes all that the store's
-     * value holds, and the token that guards the swap is older than that. */
+    /* Before a repair the store is read first and the streams after it. So the streams' side includes all that the
+     * store's value holds, and the token that guards the swap is not newer than what was compared. */
     status = status == RR_OK && last && v->options->repair ? rr_verify_read_on(v) : status;
     status = status == RR_OK ? v->options->memory_ops->load(v->memory, expected, count, &v->page, error) : status;
     for (size_t k = 0; k < count && status == RR_OK; k++) {
@@ -46,7 +46,7 @@ static rr_status compare_page(rr_verify *v, rr_listed *items, size_t count, bool
     return status;
 }
 
-/* Keeps the suspects that differ. The last round keeps all, reports and counts. */
+/* Keeps the suspects that differ. The last round keeps all, and reports and counts the differences. */
 static rr_status compare_suspects(rr_verify *v, bool last, rr_error *error)
 {
     size_t kept = 0, count = v->suspects.count;
@@ -85,7 +85,10 @@ static rr_status list_all(rr_verify *v, rr_listing *all, rr_error *error)
 static rr_status compare_all(rr_verify *v, rr_error *error)
 {
     unsigned slow = v->options->rounds == 0 ? ROUNDS : v->options->rounds;
-    unsigned rounds = slow == 1 ? 1 : slow + QUICK_ROUNDS; /* a hot cell rarely stands still for a slow round */
+    unsigned rounds =
+        slow == 1
+            ? 1
+            : slow + QUICK_ROUNDS; /* a cell that changes all the time rarely stays the same during a slow round */
     rr_status status = list_all(v, &v->suspects, error);
 
     for (unsigned k = 0; k + 1 < rounds && status == RR_OK; k++) {

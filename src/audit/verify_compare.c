@@ -1,4 +1,4 @@
-/* One unit twice: its facts, and the text that readers are shown. */
+/* Compares a unit of the streams with that of the store: its facts, and the text that readers see. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "verify_compare.h"
 
@@ -22,18 +22,18 @@ static rr_status read_unit(rr_verify *v, rr_slice value, rr_unit *unit, rr_error
     return RR_OK;
 }
 
-/* facts_give: what the facts give, from the value's brace on. */
+/* facts_give: the text that follows from the facts, with the brace at its start. */
 static rr_verify_shown check_shown(rr_slice value, rr_buf *facts_give)
 {
     static const char behind[] = ",\"updated_at\":";
     const char *end = value.len == 0 ? NULL : memmem(value.data, value.len, behind, sizeof behind - 1);
     rr_slice expected;
-    bool same;
+    bool is_same;
 
     rr_buf_text(facts_give, behind);
     expected = rr_buf_view(facts_give);
-    same = value.len >= expected.len && memcmp(value.data, expected.data, expected.len) == 0;
-    return (rr_verify_shown){!same, {value.data, end == NULL ? value.len : (size_t)(end - value.data)}};
+    is_same = value.len >= expected.len && memcmp(value.data, expected.data, expected.len) == 0;
+    return (rr_verify_shown){!is_same, {value.data, end == NULL ? value.len : (size_t)(end - value.data)}};
 }
 
 /* Each window of a session group has a key of its own. One call loads the windows and the group, so that they belong
@@ -132,15 +132,15 @@ static bool is_same_cell(const rr_cell *a, const rr_cell *b)
     return !rr_view_differs(&a->view, &b->view) || (a->view.conflicts != 0 && is_same_facts(a, b));
 }
 
-/* The line of a cell; where the text that readers see is another one, that text. */
-static rr_slice found_line(const rr_cell *cell, rr_slice line, const rr_verify_shown *as, rr_buf *text)
+/* The cell as a line, or the text that readers see, where somebody else wrote that. */
+static rr_slice found_line(const rr_cell *cell, rr_slice line, const rr_verify_shown *shown, rr_buf *text)
 {
-    if (cell == NULL || !as->wrong) {
+    if (cell == NULL || !shown->wrong) {
         return line;
     }
     rr_buf_clear(text);
-    if (as->text.len != 0) {
-        rr_buf_json_printable(text, as->text); /* as a string, for it may be any bytes */
+    if (shown->text.len != 0) {
+        rr_buf_json_printable(text, shown->text); /* as a string, since it may hold any bytes */
     }
     return rr_buf_view(text);
 }
@@ -159,17 +159,17 @@ static rr_slice line_of(const rr_verify *v, const rr_verify_pair *p, const rr_ce
 }
 
 static void report(const rr_verify *v, const rr_verify_pair *p, const rr_cell *expected, const rr_cell *found,
-                   const rr_verify_shown *as)
+                   const rr_verify_shown *shown)
 {
     rr_buf a = {0}, b = {0};
-    bool nothing = found == NULL || (as->wrong && as->text.len == 0);
+    bool nothing = found == NULL || (shown->wrong && shown->text.len == 0);
     rr_verify_finding finding = p->broken          ? RR_VERIFY_BROKEN
                                 : nothing          ? RR_VERIFY_MISSING
                                 : expected == NULL ? RR_VERIFY_EXTRA
                                                    : RR_VERIFY_DIFFERS;
 
     v->options->report(v->options->context, finding, p->listed->key, line_of(v, p, expected, &a),
-                       found_line(found, line_of(v, p, found, &b), as, &b));
+                       found_line(found, line_of(v, p, found, &b), shown, &b));
     rr_buf_fini(&a);
     rr_buf_fini(&b);
 }
@@ -189,7 +189,7 @@ bool rr_verify_compare_pair(rr_verify *v, rr_verify_pair *p, bool last)
         /* NOLINTNEXTLINE(clang-analyzer-core.NullDereference): `order` says which of the two is there. */
         rr_window window = session ? (order <= 0 ? expected->window : found->window) : p->listed->window;
         bool gone = rr_cell_may_be_gone(v->options->contract, window, v->options->now_us());
-        const rr_verify_shown *as = &p->shown[b]; /* of `found`; there is one more than cells */
+        const rr_verify_shown *shown = &p->shown[b]; /* of `found`; the array has one more than there are cells */
 
         expected = order <= 0 ? expected : NULL;
         found = order >= 0 ? found : NULL;
@@ -197,15 +197,15 @@ bool rr_verify_compare_pair(rr_verify *v, rr_verify_pair *p, bool last)
         b += order >= 0;
         if (gone || !rr_verify_covers(v, window)) {
             not_verifiable++;
-        } else if (expected != NULL && found != NULL && !as->wrong && is_same_cell(expected, found)) {
+        } else if (expected != NULL && found != NULL && !shown->wrong && is_same_cell(expected, found)) {
             equal++;
         } else if (last && moving) {
-            not_verifiable++; /* and a repair must not replace it */
+            not_verifiable++; /* and a repair must not replace the cell */
         } else {
             differs = true;
             if (last) {
                 v->totals->different++;
-                report(v, p, expected, found, as);
+                report(v, p, expected, found, shown);
             }
         }
     }

@@ -5,8 +5,8 @@
 
 #include "verify_state.h"
 
-/* Reads both sides of a pair from their values, in the page arena. INPUT never: a broken value of the store is noted in
- * the pair. */
+/* Reads both sides of a pair from their values, in the page arena. Never INPUT: where the store's value cannot be
+ * read, the pair says so. */
 rr_status rr_verify_read_pair(rr_verify *v, rr_verify_pair *pair, rr_slice expected, rr_slice found, rr_error *error);
 
 /* Compares the cells of both sides by window. Reports and counts differences where `last` is set; a pair without any is

@@ -1,4 +1,4 @@
-/* What a verification is told, what it finds, and what it counts. */
+/* The options of a verification, its findings, and what it counts. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #ifndef RR_VERIFY_OPTIONS_H
 #define RR_VERIFY_OPTIONS_H
@@ -22,12 +22,13 @@ typedef struct rr_verify_options {
     rr_slice prefix;
     const rr_bound_source *sources; /* those whose routes may lead to the contract */
     size_t source_count;
-    const uint64_t *upto; /* of each source: the last sequence to be read; NULL: all there are */
+    const uint64_t *upto; /* of each source: the last sequence that is read; NULL: read all */
     bool repair;          /* replace what differs, by a swap guarded by its token */
     unsigned rounds;      /* how often the cells are compared until a difference counts; 0: 5 */
     int64_t (*now_us)(void);
     void (*pause)(int ms);
-    /* Called for each difference that counts. expected, found: lines as of `apply --cells`; empty where there is none. */
+    /* Called for each difference that counts. expected, found: lines as of `apply --cells`; empty where there is
+     * none. */
     void (*report)(void *context, rr_verify_finding finding, rr_slice key, rr_slice expected, rr_slice found);
     void *context;
 } rr_verify_options;

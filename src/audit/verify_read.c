@@ -1,4 +1,4 @@
-/* The streams, read into memory by the same rules as ever, and what they cover. */
+/* Reads the streams into memory, by the rules of `run`, and tells which windows they cover. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "verify_read.h"
 

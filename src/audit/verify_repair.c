@@ -1,4 +1,4 @@
-/* The unit of the streams in the place of the unit of the store. */
+/* Replaces a unit of the store by that of the streams. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "verify_repair.h"
 
@@ -60,7 +60,7 @@ rr_status rr_verify_repair(rr_verify *v, rr_verify_pair *p, rr_slice expected, r
     rr_status status;
 
     if (p->expected.cell_count == 0) {
-        return RR_OK; /* the streams may have been purged: nothing says that the unit is wrong */
+        return RR_OK; /* the streams may have been purged, so the store's unit may be right */
     }
     status = remove_tokenless(v, p->listed->key, &replacement.store_value, error);
     if (status != RR_OK) {

@@ -45,7 +45,7 @@ typedef struct rr_verify_shown {
     rr_slice text; /* empty: nothing is shown */
 } rr_verify_shown;
 
-/* One unit twice: as the streams say, and as the store has it. */
+/* One unit: as the streams give it, and as the store has it. */
 typedef struct rr_verify_pair {
     const rr_listed *listed;
     rr_unit expected, found;

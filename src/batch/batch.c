@@ -70,8 +70,9 @@ static bool is_unfinished(const rr_batch *batch)
     return false;
 }
 
-/* After a step that failed, every unit that is not settled is loaded again. It is not predicted to be absent, since its swap
- * may have won. The values that were loaded before are freed, since an outage may last and each of its steps loads. */
+/* After a step that failed, every unit that is not settled is loaded again. It is not predicted to be absent, since
+ * its swap may have won. The values that were loaded before are freed, since an outage may last and each of its
+ * steps loads. */
 static void start_over(rr_batch *batch)
 {
     rr_arena_reset(&batch->arena);

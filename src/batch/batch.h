@@ -32,9 +32,9 @@ rr_status rr_batch_begin(rr_batch *batch, rr_item *items, size_t count, rr_error
 /* The same, but items that are settled already stay settled and are not decided again. */
 rr_status rr_batch_begin_rest(rr_batch *batch, rr_item *items, size_t count, rr_error *error);
 
-/* Works until each item is settled or stuck, and the store has confirmed all that was read and written. now_us: the wall
- * clock, for `updated_at`. Blocks on the store. UNAVAILABLE, REFUSED_BY_SERVER: the store did not answer, or refused; call
- * again when it may have recovered. MEMORY, INTERNAL: begin again. */
+/* Works until each item is settled or stuck, and the store has confirmed all that was read and written. now_us: the
+ * wall clock, for `updated_at`. Blocks on the store. UNAVAILABLE, REFUSED_BY_SERVER: the store did not answer, or
+ * refused; call again when it may have recovered. MEMORY, INTERNAL: begin again. */
 rr_status rr_batch_step(rr_batch *batch, int64_t now_us, rr_error *error);
 
 /* Empties the cache, because the store may be another one than before. A step that fails does this by itself; a caller

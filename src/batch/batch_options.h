@@ -1,4 +1,4 @@
-/* What a batch is told when it is made, and what it counts. */
+/* The options of a batch, and what it counts. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #ifndef RR_BATCH_OPTIONS_H
 #define RR_BATCH_OPTIONS_H
@@ -13,8 +13,8 @@ typedef struct rr_batch_counts {
     uint64_t mispredicted; /* the unit was taken for absent without a load, and was in the store */
     uint64_t unknown;      /* the answer never came, or the store failed while it was at work */
     uint64_t failed;       /* given up: the unit is stuck */
-    uint64_t reordered; /* STALE records that the reconciler itself took in another order than the stream's: no alert */
-    uint64_t suppressed; /* decisions beyond RR_LIMIT_BATCH_ALERTS: counted, not logged */
+    uint64_t reordered;    /* STALE records that this program, and not the stream, put behind a newer one: no alert */
+    uint64_t suppressed;   /* decisions beyond RR_LIMIT_BATCH_ALERTS: counted, not logged */
 } rr_batch_counts;
 
 typedef struct rr_batch_options {
@@ -26,7 +26,7 @@ typedef struct rr_batch_options {
     bool replayed;       /* the records were decided before (repair): a STALE one is no alert and is not logged */
     size_t cache_slots;  /* values kept from batch to batch, a power of two; 0: none */
     size_t send_from;    /* hand swaps to the store when so many are prepared, and prepare the next meanwhile; 0: 256 */
-    size_t predict_from; /* look up so many units before any is predicted to be absent; 0: 64 */
+    size_t predict_from; /* load so many units before the first one is predicted to be absent; 0: 64 */
     void (*report_stuck)(void *context, const rr_error *error); /* a unit is stuck; may be NULL */
     void *context;
 } rr_batch_options;

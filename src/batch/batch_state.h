@@ -49,11 +49,11 @@ typedef struct rr_batch_unit {
     bool all_parts;           /* the join needs all of them */
     bool had_parts;           /* parts stand beside the value as loaded */
     bool forgets;             /* windows are dropped whose parts stand beside the value: all parts are written anew */
-    bool grew;                /* the facts did */
+    bool grew;                /* the records changed the facts */
     char token[RR_TOKEN_LEN]; /* of the last swap that was prepared */
     bool attempted;           /* that swap was sent */
-    bool unanswered;          /* ... and never answered */
-    unsigned lost_swaps;      /* in a row */
+    bool unanswered;          /* ... and its answer never came */
+    unsigned lost_swaps;      /* swaps that it lost in a row */
     size_t suppressed;        /* decisions that are counted, but not logged */
 } rr_batch_unit;
 
@@ -63,9 +63,9 @@ typedef struct rr_batch {
     rr_batch_options options;
     rr_batch_counts counts;
     rr_tokens tokens;
-    rr_arena keys;    /* lives from begin to begin */
-    rr_arena arena;   /* likewise, but for a reset after a step that failed */
-    rr_arena scratch; /* one round of loading and swapping */
+    rr_arena keys;    /* until the next begin */
+    rr_arena arena;   /* until the next begin, or until a step after one that failed */
+    rr_arena scratch; /* for one round of loading and swapping */
     rr_item *items;
     size_t item_count;
     rr_batch_unit *units;
@@ -79,7 +79,7 @@ typedef struct rr_batch {
     size_t logged;                   /* log entries of this batch that are stored */
     size_t logging;                  /* log entries that this round tries to store */
     bool confirmed;                  /* replicas have all that this batch read and wrote */
-    bool step_failed;                /* the step before this one */
+    bool step_failed;                /* the last step failed */
     int64_t now_us;                  /* of the step */
 } rr_batch;
 

@@ -1,5 +1,5 @@
-/* Direct-mapped: a slot holds the last key and value that were hashed to it. The bytes of a slot are used again; they lie in
- * an arena, mostly in one large block of it. */
+/* Direct-mapped: a slot holds the last key and value that were hashed to it. The bytes of a slot are used again;
+ * they lie in an arena, mostly in one large block of it. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cache.h"
 
@@ -53,8 +53,8 @@ rr_slice rr_cache_get(const rr_cache *cache, uint64_t hash, rr_slice key, rr_are
     return rr_arena_copy(arena, (rr_slice){s->bytes + s->key_len, s->value_len});
 }
 
-/* Bytes that have become too few are abandoned in the arena. Each time the room at least doubles, so the abandoned bytes are
- * fewer than the used ones. */
+/* Bytes that have become too few are abandoned in the arena. Each time the room at least doubles, so the abandoned
+ * bytes are fewer than the used ones. */
 static bool make_room(rr_cache *cache, slot *s, size_t bytes)
 {
     size_t room =

@@ -21,8 +21,8 @@ void rr_cache_free(rr_cache *cache);
 /* A copy of the value, in the arena; empty if the cache does not hold it. */
 rr_slice rr_cache_get(const rr_cache *cache, uint64_t hash, rr_slice key, rr_arena *arena);
 
-/* Puts the value into its slot, and removes what the slot held. A value that is empty or too large, or for which memory runs
- * out, is not put. */
+/* Puts the value into its slot, and removes what the slot held. A value that is empty or too large, or for which
+ * memory runs out, is not put. */
 void rr_cache_put(rr_cache *cache, uint64_t hash, rr_slice key, rr_slice value);
 
 void rr_cache_empty(rr_cache *cache);

@@ -1,4 +1,4 @@
-/* The clock, the log and the stop word that all rooms share. */
+/* The clock, the log and the stop flag that all rooms share. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "environment.h"
 

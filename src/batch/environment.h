@@ -1,5 +1,5 @@
 /* rr_environment: what the rooms of a running reconciler share: the store and the prefix in force, the sources, the
- * contracts, the clock, the log, and the word that it is time to leave. All of it outlives who uses it. */
+ * contracts, the clock, the log, and the flag that stops it. All of it outlives its users. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #ifndef RR_ENVIRONMENT_H
 #define RR_ENVIRONMENT_H
@@ -14,8 +14,9 @@
 typedef struct rr_environment {
     const rr_store_ops *store_ops;
     rr_store *store;
-    rr_slice prefix;      /* of keys: the one in force (generation.h) */
-    rr_slice base_prefix; /* the one of the configuration; empty: there are no generations, `prefix` is for ever */
+    rr_slice prefix; /* of keys: the one in force (generation.h) */
+    rr_slice
+        base_prefix; /* the prefix of the configuration; empty: there are no generations, and `prefix` never changes */
     const rr_bound_source *sources;
     size_t source_count;
     const rr_bound_contract *contracts;

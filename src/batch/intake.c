@@ -41,7 +41,8 @@ bool rr_intake_reserve(rr_intake *intake, size_t room)
     return intake->room != 0;
 }
 
-/* Messages of many records need more items than deliveries. The items are in nobody's hands yet, so they may move. */
+/* A message can hold many records, so there may be more items than deliveries. No batch has the items yet, so they
+ * may move. */
 static bool reserve_items(rr_intake *intake, size_t more)
 {
     size_t room = intake->item_room;
@@ -99,7 +100,7 @@ static bool add_own_form(rr_intake *intake, rr_bound_route route, rr_slice strea
            add_item(intake, route, record, decoded, &why, stream, delivery, now_us);
 }
 
-/* A message that is wrong as a whole is one refused record. */
+/* A message that cannot be decoded as a whole becomes one refused record. */
 static bool add_broken(rr_intake *intake, rr_bound_route route, rr_decoded decoded, rr_text *why, rr_slice stream,
                        const rr_delivery *delivery, int64_t now_us)
 {

@@ -65,8 +65,9 @@ static inline bool rr_intake_is_full(const rr_intake *intake)
 /* Forgets all items and the arena's content. No batch may be deciding them. */
 void rr_intake_reset(rr_intake *intake);
 
-/* The clock for a record that is read again from its stream. A session that may have expired can lie in a larger one
- * that has not, whose value needs the record: such records are admitted (INT64_MIN). contract NULL: now_us. */
+/* The clock for a record that is read again from its stream: INT64_MIN under a session contract, else now_us. A
+ * session that may have expired can lie in a larger one that has not, whose value needs the record; so such records
+ * are admitted. contract NULL: now_us. */
 int64_t rr_intake_replay_clock(const rr_contract *contract, int64_t now_us);
 
 #endif

@@ -1,4 +1,4 @@
-/* rr_item: one record on its way through a batch, and what became of it. */
+/* rr_item: one record on its way through a batch, with its outcome. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #ifndef RR_ITEM_H
 #define RR_ITEM_H
@@ -8,7 +8,7 @@
 typedef struct rr_item {
     const rr_contract *contract; /* NULL: unknown; then `refused` is set */
     rr_record *record;           /* admitted, unless `refused` */
-    size_t delivery;             /* the caller's: which of its deliveries the record came in */
+    size_t delivery;             /* for the caller: index of the delivery that the record came in */
     size_t index, of;            /* its place in that message, from 0, and how many the message holds */
     bool is_mapped;              /* a mapping made the record */
     bool refused;                /* in: the outcome is set already; only its alert is to be stored */

@@ -4,8 +4,8 @@
 
 enum { RARE = 16 }; /* predictions pay off where fewer than one unit in so many is present */
 
-/* A load of a new cell only tells that the cell is absent, and the swap tells that too. So where nearly all units of the
- * last sample were absent, the next ones are not loaded. */
+/* A load of a new cell only tells that the cell is absent, and the swap tells that too. So where nearly all units of
+ * the last sample were absent, the next ones are not loaded. */
 void rr_batch_note_presence(rr_batch *batch, bool present)
 {
     batch->sampled_present += present;

@@ -19,8 +19,8 @@ static bool prepare_refusal(rr_batch *batch, const rr_item *item, rr_swap *swap)
     return entry->data != NULL && swap->log_key.data != NULL;
 }
 
-/* UNAVAILABLE where an alert could not be stored: nothing may be acknowledged. Alerts that are stored are settled, so that
- * the next try does not store them again. */
+/* UNAVAILABLE where an alert could not be stored: nothing may be acknowledged. Alerts that are stored are settled,
+ * so that the next try does not store them again. */
 static rr_status log_refusals(rr_batch *batch, rr_swap *swaps, rr_item **which, size_t count, rr_error *error)
 {
     rr_status status = count == 0 ? RR_OK : batch->ops->swap(batch->store, swaps, count, &batch->scratch, error);

@@ -6,7 +6,7 @@
 #include "swap.h"
 #include "unit.h"
 
-enum { LOST_SWAPS_MAX = 1000 }; /* a unit that loses more of them in a row shows a fault of ours */
+enum { LOST_SWAPS_MAX = 1000 }; /* a unit that loses more swaps in a row shows a fault of this program */
 
 typedef struct round_trip {
     rr_batch *batch;
@@ -56,7 +56,7 @@ static rr_status send_loads(round_trip *t, rr_error *error)
     }
     batch->confirmed = batch->confirmed && t->load_count == 0;
     batch->counts.loads += t->load_count;
-    if (batch->ops->load_ahead != NULL) { /* also for no loads: it ends a trip that was given up half-way */
+    if (batch->ops->load_ahead != NULL) { /* also for no loads: the call ends a trip that was given up before its end */
         return batch->ops->load_ahead(batch->store, t->loads, t->load_count, &batch->arena, error);
     }
     t->load_ready = t->load_count;
@@ -159,8 +159,8 @@ static rr_status end_trip(round_trip *t, rr_error *error)
                : batch->ops->swap(batch->store, t->swaps, t->swap_count, &batch->arena, error);
 }
 
-/* Decide again from what the store holds. A unit that was taken for absent did not lose against another process: its value
- * was not loaded, and may have been there for long. */
+/* The unit is decided again from what the store holds. A unit that was predicted to be absent did not lose to
+ * another process: its value was not loaded, and may have been there before. */
 static void take_lost(rr_batch *batch, rr_batch_unit *u, const rr_swap *swap)
 {
     batch->counts.mispredicted += u->predicted;
@@ -191,8 +191,8 @@ static void take_answer(rr_batch *batch, rr_batch_unit *u, rr_swap *swap)
     case RR_SWAP_UNKNOWN:
         batch->counts.unknown++;
         if (swap->error.status != RR_OK) {
-            rr_batch_give_up_unit(batch, u,
-                                  &swap->error); /* the server failed at work on this swap: it would fail again */
+            rr_batch_give_up_unit(
+                batch, u, &swap->error); /* the server failed while it executed this swap: it would fail again */
             break;
         }
         u->unanswered = u->grew;

@@ -125,8 +125,8 @@ static rr_status check_format(rr_slice head, rr_error *error)
     return RR_OK;
 }
 
-/* At least what rr_unit_read takes for so many bytes: a cell, a claim or a part in the value has one byte or more, and the
- * array of parts doubles as it grows. */
+/* At least what rr_unit_read takes for so many bytes: a cell, a claim or a part in the value has one byte or more,
+ * and the array of parts doubles as it grows. */
 static size_t read_need(const rr_contract *contract, size_t bytes)
 {
     size_t most = contract->window_kind == RR_WINDOW_SESSION ? RR_LIMIT_WINDOWS : 1;

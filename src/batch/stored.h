@@ -23,25 +23,26 @@ typedef struct rr_tokens {
     char process[11];
 } rr_tokens;
 
-/* Draws the process's part from the system's entropy. False: the system gives none. */
+/* Draws this process's part of its tokens from the system's entropy. False: the system gives none. */
 bool rr_tokens_init(rr_tokens *tokens);
 
-/* The next token, of the birth that `before` has, or of a new one where it is empty. to: RR_TOKEN_LEN bytes. */
+/* Writes the next token, RR_TOKEN_LEN bytes. It has the birth of the token `before`, or a new birth where `before`
+ * is empty. */
 void rr_tokens_next(rr_tokens *tokens, rr_slice before, char *to);
 
-/* Reads the facts of a unit out of its value. An empty value gives an empty unit. INPUT: the value was not written by this
- * program, is broken, or has a newer format; the error says which. MEMORY: the arena is exhausted. */
+/* Reads the facts of a unit out of its value. An empty value gives an empty unit. INPUT: the value was not written
+ * by this program, is broken, or has a newer format; the error says which. MEMORY: the arena is exhausted. */
 rr_status rr_stored_read(rr_unit *unit, const rr_contract *contract, rr_slice value, rr_arena *arena, rr_error *error);
 
-/* Reads a part that stands beside the value into the unit (facts.h). *is_good: its bytes are not broken. False: memory ran
- * out. */
+/* Reads a part that stands beside the value into the unit (facts.h). *is_good: its bytes are not broken. False:
+ * memory ran out. */
 bool rr_stored_read_part(rr_unit *unit, rr_slice id, rr_slice bytes, rr_arena *arena, bool *is_good);
 
 /* Appends the unit's value. May spill its parts (facts.h). facts_room: scratch memory for the facts. */
 void rr_stored_write(rr_buf *out, rr_unit *unit, int64_t now_us, const char *token, rr_arena *facts_room);
 
-/* Appends what readers see: the value from its opening brace to before `,"updated_at":`. The second function does it for
- * one window of a session group; the unit of the first is a session group, or has one cell. */
+/* Appends what readers see: the value from its opening brace to before `,"updated_at":`. The second function does it
+ * for one window of a session group; the unit of the first is a session group, or has one cell. */
 void rr_stored_put_shown(rr_buf *out, const rr_unit *unit);
 void rr_stored_put_shown_session(rr_buf *out, const rr_unit *unit, const rr_cell *cell);
 

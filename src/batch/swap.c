@@ -1,4 +1,5 @@
-/* What the swap of one unit carries: log entries, value, parts, side values, its place in the list of open conflicts. */
+/* What the swap of one unit carries: log entries, value, parts, side values, its place in the list of open
+ * conflicts. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "swap.h"
 
@@ -79,10 +80,11 @@ static rr_slice copy_text(rr_batch *batch)
 
 static bool put_session(rr_batch *batch, rr_batch_unit *u, const rr_cell *cell, rr_side *side)
 {
-    const rr_record *any = batch->items[u->first_item].record;
+    const rr_record *first = batch->items[u->first_item].record;
 
     rr_buf_clear(&batch->text);
-    rr_key_unit(&batch->text, batch->options.prefix, u->contract, any->business_key, any->metric_version, cell->window);
+    rr_key_unit(&batch->text, batch->options.prefix, u->contract, first->business_key, first->metric_version,
+                cell->window);
     side->key = copy_text(batch);
     rr_buf_clear(&batch->text);
     rr_stored_write_session(&batch->text, &u->facts, cell, batch->now_us, u->token);
@@ -129,7 +131,7 @@ static bool put_open(rr_batch *batch, rr_batch_unit *u, rr_swap *swap)
 
 static bool put_value(rr_batch *batch, rr_batch_unit *u, rr_swap *swap)
 {
-    /* The hash of parts is named by the birth: after a new birth nobody reads the old hash, and it expires. */
+    /* The birth is in the name of the hash of parts: after a new birth nobody reads the old hash, and it expires. */
     rr_tokens_next(&batch->tokens, u->forgets ? (rr_slice){NULL, 0} : swap->token, u->token);
     if (u->contract->window_kind == RR_WINDOW_SESSION) {
         if (!put_sessions(batch, u, swap)) {

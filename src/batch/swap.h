@@ -5,7 +5,8 @@
 
 #include "batch_state.h"
 
-/* Fills the swap of a unit in SWAP, in the scratch arena. *needed: there is something to store. False: memory ran out. */
+/* Fills the swap of a unit in SWAP, in the scratch arena. *needed: there is something to store. False: memory ran
+ * out. */
 bool rr_batch_prepare_swap(rr_batch *batch, rr_batch_unit *unit, rr_swap *swap, bool *needed);
 
 #endif

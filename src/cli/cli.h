@@ -89,7 +89,8 @@ bool rr_args_flag(const rr_args *args, const char *name);
 const char *rr_args_repeated(const rr_args *args, const char *name, size_t k);
 
 /* Reads the words behind the command into the arguments, whose `command` is set. Moves the operands to the front of
- * argv. *help: --help is there, and nothing else counts. Returns RR_EXIT_DONE, or prints what is wrong and returns 64. */
+ * argv. *help: --help is there, and nothing else counts. Returns RR_EXIT_DONE, or prints what is wrong and returns
+ * 64. */
 int rr_args_read(rr_args *args, char **argv, bool *help);
 
 /* Prints one line on standard error, in printable text (printable.h). */

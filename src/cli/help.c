@@ -1,4 +1,5 @@
-/* `reconciler help`: prints the help of the program, of a command, or of the keys of the files. All comes from tables. */
+/* `reconciler help`: prints the help of the program, of a command, or of the keys of the files. All comes from
+ * tables. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli.h"
 

@@ -168,8 +168,8 @@ rr_status rr_opened_eras(rr_opened *opened, rr_error *error)
 
 rr_status rr_opened_outbox_store(rr_opened *opened, rr_error *error)
 {
-    /* The cells of the memory store are in one handle, so a second one would see none. Alerts then go out from the service
-     * loop. */
+    /* The cells of the memory store are in one handle, so a second one would see none. Alerts then go out from the
+     * service loop. */
     return strncmp(opened->config.store_url, "memory", 6) == 0 ? RR_OK
                                                                : open_store(opened, &opened->outbox_store, error);
 }

@@ -1,4 +1,4 @@
-/* Loads the plugins before it looks for schemes: any of them may bring one. */
+/* Loads the plugins first, and looks for the schemes afterwards, since any plugin may bring one. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "plugins.h"
 

@@ -1,4 +1,5 @@
-/* `reconciler publish`: publishes JSON lines as protobuf on a contract's subject, for trials and corrections by hand. */
+/* `reconciler publish`: publishes JSON lines as protobuf on a contract's subject, for trials and corrections by
+ * hand. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "opened.h"
 

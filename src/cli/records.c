@@ -1,4 +1,5 @@
-/* A line that is longer than the limit of a record is read to its end, but not kept. */
+/* Records of a file, line by line or message by message. A line that is longer than the limit of a record is read to
+ * its end, but not kept. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "records.h"
 

@@ -174,9 +174,8 @@ const rr_command rr_command_rewind = {
     .name = "rewind",
     .summary = "have the running daemon read a part of a stream again",
     .options = options,
-    .details =
-        "Sets `repair` in the checkpoint; the daemon reads the range beside the live stream. The consumer is not\n"
-        "moved. Reading again changes nothing where nothing was lost.\n",
+    .details = "Sets `repair` in the checkpoint; the daemon reads the range beside new records. The consumer is not\n"
+               "moved. Reading again changes nothing where nothing was lost.\n",
     .ends = RR_CLI_ENDS_SERVERS,
     .run = run,
 };

@@ -44,10 +44,11 @@ static rr_status open_channels(rr_opened *opened, size_t which, rr_error *error)
     return rr_opened_channels(opened, error);
 }
 
-/* At the start a server may not be there yet, and a store may refuse while it loads its data: say so once, and try again
- * until it is there. A queue that refuses its consumer does not come to take it. */
-static rr_status patiently(rr_opened *opened, rr_status (*open)(rr_opened *, size_t, rr_error *), size_t which,
-                           rr_error *error)
+/* At the start a server may not be up yet, and a store may refuse commands while it loads its data: one line says
+ * so, and the call is repeated until it succeeds. A queue that refuses its consumer is an error: repeating does not
+ * help. */
+static rr_status open_when_ready(rr_opened *opened, rr_status (*open)(rr_opened *, size_t, rr_error *), size_t which,
+                                 rr_error *error)
 {
     bool told = false, refusal_passes = open != rr_opened_source && open != rr_opened_reader && open != open_channels;
 
@@ -104,17 +105,17 @@ static rr_status open_all(rr_opened *opened, bool observe, rr_error *error)
     if (observe) {
         opened->config.store_url = "memory:";
     }
-    status = patiently(opened, open_store, 0, error);
+    status = open_when_ready(opened, open_store, 0, error);
     if (status == RR_OK && !observe) {
-        status = patiently(opened, open_outbox_store, 0, error);
+        status = open_when_ready(opened, open_outbox_store, 0, error);
     }
     if (status == RR_OK && !observe) {
-        status = patiently(opened, open_channels, 0, error);
+        status = open_when_ready(opened, open_channels, 0, error);
     }
     for (size_t k = 0; k < opened->config.source_count && status == RR_OK; k++) {
-        status = patiently(opened, observe ? rr_opened_reader : rr_opened_source, k, error);
+        status = open_when_ready(opened, observe ? rr_opened_reader : rr_opened_source, k, error);
     }
-    return status == RR_OK && !observe ? patiently(opened, check_servers, 0, error) : status;
+    return status == RR_OK && !observe ? open_when_ready(opened, check_servers, 0, error) : status;
 }
 
 static void say_totals(const rr_service_totals *totals)
@@ -140,7 +141,8 @@ static void say_totals(const rr_service_totals *totals)
     rr_buf_fini(&text);
 }
 
-/* accept: contracts whose text differs from the stored one are taken. *moved: a rebuild switched to another generation. */
+/* accept: a contract whose text differs from the stored one is accepted. *moved: a rebuild has switched to another
+ * generation. */
 static rr_status serve(rr_opened *opened, const rr_args *args, bool accept, bool *moved, rr_error *error)
 {
     bool observe = rr_args_flag(args, "observe");
@@ -173,15 +175,15 @@ static rr_status serve(rr_opened *opened, const rr_args *args, bool accept, bool
     return status;
 }
 
-/* When a rebuild has switched readers to a new generation, serves that one. --accept-contracts does not count there: the
- * contracts that a rebuild stored are newer than these. */
+/* When a rebuild has switched readers to a new generation, serves that one. --accept-contracts does not count there:
+ * the contracts that a rebuild stored are newer than these. */
 static rr_status serve_generations(rr_opened *opened, const rr_args *args, rr_error *error)
 {
     bool accept = rr_args_flag(args, "accept-contracts"), moved = false;
     rr_status status;
 
     do {
-        status = patiently(opened, ask_prefix, 0, error);
+        status = open_when_ready(opened, ask_prefix, 0, error);
         if (status == RR_OK && moved) {
             rr_log(RR_LOG_INFO, "a rebuild has switched to new results: going on with prefix %s", opened->prefix);
         }

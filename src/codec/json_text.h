@@ -19,8 +19,8 @@ size_t rr_json_need(size_t text);
 /* memory outlives the parser. */
 yajl_alloc_funcs rr_json_memory_funcs(rr_json_memory *memory);
 
-/* What is wrong with the bytes, as "is ..." or "holds ...": no UTF-8, a NUL also as an escape, a bare control character,
- * half of a surrogate pair. NULL: nothing. *column counts bytes from 1. */
+/* What is wrong with the bytes, as "is ..." or "holds ...": no UTF-8, a NUL also as an escape, a bare control
+ * character, half of a surrogate pair. NULL: nothing. *column counts bytes from 1. */
 const char *rr_json_fault(rr_slice text, size_t *column);
 
 #endif

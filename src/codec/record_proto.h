@@ -8,15 +8,15 @@
 
 /* Decodes one message.
  *
- * in_file   true: file_clock is a clock; false: it makes the record malformed
- * arena     what the record points into: a copy of the payload, which may go, and the measures. Nothing of it is taken
+ * in_file   true: file_clock is a clock; false: it makes the record malformed arena     what the record points into:
+ * a copy of the payload, which may go, and the measures. Nothing of it is taken
  *           where there is no record
  * record    RR_DECODED_RECORD: filled, but for what the engine and rr_admit set
  * clock_us  RR_DECODED_CLOCK: the time; may be NULL if not in_file
  * why       NULL, or where a sentence for a person goes (empty where nothing is wrong)
  *
- * Unknown fields are skipped, groups too. A field that comes twice is read as protobuf says: the last of a scalar counts,
- * a message inside is merged, a later member of a oneof clears the others.
+ * Unknown fields are skipped, groups too. A field that comes twice is read as protobuf says: the last of a scalar
+ * counts, a message inside is merged, a later member of a oneof clears the others.
  */
 rr_decoded rr_record_from_proto(rr_slice payload, bool in_file, rr_arena *arena, rr_record *record, int64_t *clock_us,
                                 rr_text *why);

@@ -25,7 +25,7 @@ typedef struct rr_decoder_config {
 typedef struct rr_route {
     const char *subject;             /* a pattern; ">": all */
     const char *contract;            /* its name */
-    const rr_contract *under;        /* NULL only after an error */
+    const rr_contract *under;        /* that contract; NULL only after an error */
     const rr_mapping *mapping;       /* how its messages become records; NULL: they are rr.v1.Result */
     const rr_yaml_node *decode_node; /* `decode:`, or NULL */
     rr_decode decode;                /* what it came to: the mapping, and examples */
@@ -76,8 +76,9 @@ typedef struct rr_config {
 } rr_config;
 
 /* Reads and checks; touches no network and loads no plugin: where the file names plugins, a scheme that the program
- * itself does not have is taken, and the caller asks the plugins for it (cli/plugins.h). CONFIG: there are errors, all in the problems (warnings may be there after
- * OK, too); IO: the file itself cannot be read; MEMORY. Initialises the config: fini it after any answer. */
+ * itself does not have is taken, and the caller asks the plugins for it (cli/plugins.h). CONFIG: there are errors,
+ * all in the problems (warnings may be there after OK, too); IO: the file itself cannot be read; MEMORY. Initialises
+ * the config: fini it after any answer. */
 rr_status rr_config_load(const char *path, rr_config *config, rr_problems *problems);
 rr_status rr_config_parse(const char *path_for_messages, rr_slice text, rr_config *config, rr_problems *problems);
 

@@ -1,4 +1,4 @@
-/* A line is put together on the stack and written at once, so lines of threads do not mix. */
+/* A line is put together on the stack and written by one call, so lines of several threads do not mix. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "log.h"
 

@@ -46,7 +46,8 @@ struct rr_option {
     }
 
 /* Reads a mapping into a struct: defaults first, then each key. `what` names the mapping in messages ("a source").
- * False: the node is no mapping. Keys in `ignored` (ended by NULL, may be NULL) are skipped: another reader takes them. */
+ * False: the node is no mapping. Keys in `ignored` (ended by NULL, may be NULL) are skipped: another reader takes
+ * them. */
 bool rr_options_read(const rr_reading *reading, const rr_option *table, const char *what, const rr_yaml_node *node,
                      void *target, const char *const *ignored);
 
@@ -56,10 +57,10 @@ void rr_options_preset(const rr_option *table, void *target);
 /* Documentation, a line a key, nested tables below their key. */
 void rr_options_print(const rr_option *table, int indent, rr_buf *buf);
 
-/* "must be WHAT, not SEEN" at the node. */
+/* Adds the problem "must be WHAT, not SEEN" at the node. */
 void rr_option_expect(const rr_reading *reading, const rr_yaml_node *node, const char *name, const char *what);
 
-/* One scalar that must hold a text: false (and a problem) if it does not. `name` is for the message. */
+/* Reads a scalar that must hold a text. False, and a problem, if it does not. `name` is for the message. */
 bool rr_option_text(const rr_reading *reading, const rr_yaml_node *node, const char *name, rr_slice *text);
 
 /* For READ: keeps the node in a member `const rr_yaml_node *`, to be read when more is known. */

@@ -1,4 +1,4 @@
-/* librr's front: a contract, a mapping, a store and a batch behind five functions. */
+/* The functions of librr: a contract, a mapping, a store and a batch behind five of them. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <rr/rr.h>
 

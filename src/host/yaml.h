@@ -58,7 +58,7 @@ rr_yaml_node *rr_yaml_parse(const rr_reading *reading, rr_slice text);
  * error's text does not repeat the path. */
 rr_status rr_yaml_slurp(const char *path, size_t most, rr_arena *arena, rr_slice *text, rr_error *error);
 
-/* path as seen from the folder of the file that is being read. In the arena; NULL: memory ran out. */
+/* The path, as seen from the folder of the file that is being read. In the arena; NULL: memory ran out. */
 const char *rr_yaml_beside(const rr_reading *reading, rr_slice path);
 
 /* The value of a key, or NULL. */

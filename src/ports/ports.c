@@ -24,7 +24,7 @@ static const rr_plugin linked[] = {
 static const rr_plugin *loaded[PLUGINS_MAX];
 static size_t loaded_count;
 
-/* Of a name without a slash, dlopen would search the library path. */
+/* dlopen would search the library path for a name without a slash. */
 static void *open_object(const char *path)
 {
     char here[PATH_ROOM];
@@ -62,7 +62,7 @@ rr_status rr_ports_load(const char *path, rr_error *error)
     return RR_OK;
 }
 
-/* Loaded plugins first, so that one can stand in for a linked one. */
+/* Loaded plugins come first, so that one can replace a linked one. */
 static const rr_plugin *plugin_at(size_t k)
 {
     if (k < loaded_count) {
@@ -73,7 +73,7 @@ static const rr_plugin *plugin_at(size_t k)
 
 typedef enum port_kind { PORT_STORE, PORT_SOURCE, PORT_CHANNEL, PORT_DECODER } port_kind;
 
-/* A scheme that means another one to all plugins. */
+/* Schemes that plugins know under another one. */
 static const struct {
     port_kind kind;
     const char *scheme, *means;
@@ -101,7 +101,7 @@ static bool has_scheme(const char *url, const char *scheme)
     return strncmp(url, scheme, len) == 0 && (url[len] == ':' || url[len] == '\0');
 }
 
-/* A loaded plugin may stand in for a linked one. */
+/* A loaded plugin may replace a linked one. */
 static bool is_listed(port_kind kind, size_t most, const char *scheme)
 {
     for (size_t k = 0; k < most; k++) {
@@ -129,8 +129,8 @@ static void list_schemes(port_kind kind, rr_buf *list)
     }
 }
 
-/* Bytes of a URL that may be shown: its scheme, for the rest may hold a password. A channel's kind and a decoder's name are
- * all scheme. */
+/* Bytes of a URL that may be shown: its scheme, since the rest may hold a password. The kind of a channel and the name of a
+ * decoder are a scheme as a whole. */
 static size_t shown_len(port_kind kind, const char *url)
 {
     size_t len = strspn(url, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789+.-_");

@@ -5,8 +5,8 @@
 
 #include <rr/plugin.h>
 
-/* Loads a shared object and keeps it until the program ends. A relative path starts at the working directory. CONFIG: the
- * file cannot be loaded, is no plugin of this program, or was built for another ABI. */
+/* Loads a shared object and keeps it until the program ends. A relative path starts at the working directory.
+ * CONFIG: the file cannot be loaded, is no plugin of this program, or was built for another ABI. */
 rr_status rr_ports_load(const char *path, rr_error *error);
 
 /* The plugin of a URL's scheme ("memory:", "redis://...", "unix://..."), of a channel's kind, or of a decoder's name.

@@ -112,8 +112,8 @@ void rr_preflight_json(const rr_preflight *preflight, rr_buf *buf);
 void rr_finding_print(const rr_finding *finding, rr_buf *buf);
 
 /* Surveys and judges for `run`, before it starts. `tell` gets each finding that does not prevent the start. CONFIG:
- * `run` must not start, and the error names the first refusal and how many more there are. UNAVAILABLE: a server cannot be
- * reached; try again. */
+ * `run` must not start, and the error names the first refusal and how many more there are. UNAVAILABLE: a server
+ * cannot be reached; try again. */
 rr_status rr_preflight_check(const rr_config *config, void (*tell)(rr_preflight_severity severity, const char *text),
                              rr_error *error);
 

@@ -8,7 +8,7 @@
 
 #include <yajl/yajl_tree.h>
 
-enum { TEXT_MAX = 64 * 1024 }; /* ours are short */
+enum { TEXT_MAX = 64 * 1024 }; /* bytes; the checkpoints of this program are shorter */
 
 void rr_checkpoint_write(rr_buf *out, const rr_checkpoint *c)
 {
@@ -88,7 +88,7 @@ static bool read_tree(yajl_val tree, rr_arena *arena, rr_checkpoint *c)
 
 bool rr_checkpoint_read(rr_slice json, rr_arena *arena, rr_checkpoint *checkpoint)
 {
-    char *copy = json.len > TEXT_MAX ? NULL : rr_arena_take(arena, json.len + 1), complaint[64];
+    char *copy = json.len > TEXT_MAX ? NULL : rr_arena_take(arena, json.len + 1), parse_error[64];
     yajl_val tree;
     bool good;
 
@@ -98,7 +98,7 @@ bool rr_checkpoint_read(rr_slice json, rr_arena *arena, rr_checkpoint *checkpoin
     }
     memcpy(copy, json.data, json.len);
     copy[json.len] = '\0';
-    tree = yajl_tree_parse(copy, complaint, sizeof complaint);
+    tree = yajl_tree_parse(copy, parse_error, sizeof parse_error);
     good = tree != NULL && read_tree(tree, arena, checkpoint);
     yajl_tree_free(tree);
     return good;
@@ -113,7 +113,7 @@ void rr_checkpoint_set_repair(rr_checkpoint *c, uint64_t from, uint64_t to, uint
         c->found_lost = 0;
         c->uncertain = false;
     }
-    /* One that is under way goes on, over whatever either asks for. */
+    /* A repair that is under way is extended to cover both ranges. */
     c->repairing = true;
     c->first = from < c->first ? from : c->first;
     c->from = from < c->from ? from : c->from;
@@ -134,18 +134,18 @@ static void clip_repair(rr_checkpoint *c, const rr_source_info *info)
     c->repairing = c->repairing && c->from <= c->to;
 }
 
-rr_checkpoint_finding rr_checkpoint_advance(rr_checkpoint *c, bool known, const rr_source_info *info,
+rr_checkpoint_finding rr_checkpoint_advance(rr_checkpoint *c, bool is_known, const rr_source_info *info,
                                             const char *incarnation)
 {
     rr_checkpoint_finding finding = RR_CHECKPOINT_FINE;
 
-    if (known && c->created_at_us != info->created_at_us) {
+    if (is_known && c->created_at_us != info->created_at_us) {
         return RR_CHECKPOINT_SOURCE_REMADE;
     }
-    if (known && info->last_sequence < c->floor) {
+    if (is_known && info->last_sequence < c->floor) {
         return RR_CHECKPOINT_SOURCE_ROLLED_BACK;
     }
-    if (!known) {
+    if (!is_known) {
         c->created_at_us = info->created_at_us;
         c->floor = info->delivered;
         /* What was delivered may have been acknowledged, also above the consumer's floor. */
@@ -155,7 +155,7 @@ rr_checkpoint_finding rr_checkpoint_advance(rr_checkpoint *c, bool known, const 
             rr_checkpoint_set_repair(c, c->floor + 1, info->delivered, info->delivered);
         }
     } else if (c->incarnation[0] == '\0') {
-        /* Nothing is lost here, so nothing counts as lost. A rewind asked for meanwhile is not forgotten. */
+        /* A rebuild wrote this checkpoint, so no result counts as lost. A rewind that was asked for meanwhile stays. */
         uint64_t from = c->repairing && c->from <= c->floor ? c->from : c->floor + 1;
         uint64_t to = c->repairing && c->to > info->delivered ? c->to : info->delivered;
 
@@ -164,7 +164,7 @@ rr_checkpoint_finding rr_checkpoint_advance(rr_checkpoint *c, bool known, const 
             rr_checkpoint_set_repair(c, from, to, 0);
         }
     } else if (strcmp(c->incarnation, incarnation) != 0) {
-        /* Equality of a floor is evidence of nothing: what was written above it may be gone. */
+        /* An equal floor proves nothing: what was written above it may be gone. */
         uint64_t from = c->repairing && c->first <= c->floor ? c->first : c->floor + 1;
         uint64_t to = c->repairing && c->to > info->delivered ? c->to : info->delivered;
 

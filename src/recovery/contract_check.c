@@ -1,4 +1,5 @@
-/* Two processes with different texts of one contract must notice. */
+/* Compares the contracts of this process with those in the store: two processes must not use different texts of one
+ * contract. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "contract_check.h"
 
@@ -74,7 +75,8 @@ static rr_status check_contract(rr_recovery *recovery, const rr_bound_contract *
     if (status == RR_OK && written && contract->eras != NULL) {
         *contract->eras = eras;
     }
-    /* Another process wrote it in the meantime: look again, and accept no text that it may have brought. */
+    /* Another process wrote the note in the meantime. It is read again, and a text that this process may have
+     * brought is not accepted. */
     return status != RR_OK || written ? status : check_contract(recovery, contract, NULL, error);
 }
 

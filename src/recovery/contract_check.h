@@ -1,4 +1,4 @@
-/* The contracts that the stored cells were made under, held against those of this process. */
+/* Compares the contracts that the stored cells were made under with those of this process. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #ifndef RR_CONTRACT_CHECK_H
 #define RR_CONTRACT_CHECK_H

@@ -64,7 +64,7 @@ static bool take_era(rr_slice *rest, rr_era *era)
            era->kept_us != RR_FOREVER;
 }
 
-/* The order of rr_eras: the later the laxer. */
+/* Eras are sorted by their end, and a later era is never shorter (contract.h). */
 static bool comes_after(rr_era era, rr_era before)
 {
     return era.until_us > before.until_us && era.retention_us >= before.retention_us && era.kept_us >= before.kept_us &&

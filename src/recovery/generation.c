@@ -20,7 +20,7 @@ void rr_generation_prefix(rr_buf *out, rr_slice base, uint64_t number)
     }
 }
 
-/* `.g<number>` as we print it, from 1. */
+/* `.g<number>` in the form that rr_generation_prefix writes; numbers start at 1. */
 static bool take_number(rr_slice *rest, uint64_t *number)
 {
     size_t len = 2;
@@ -52,7 +52,7 @@ bool rr_generation_of_key(rr_slice base, rr_slice key, uint64_t *number, rr_slic
     return rest->len != 0 && rest->data[0] == ':';
 }
 
-/* A prefix is what a key begins with. */
+/* The number of a whole prefix, without a key behind it. */
 static bool number_of(rr_slice base, rr_slice prefix, uint64_t *number)
 {
     rr_slice rest;

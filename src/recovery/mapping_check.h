@@ -1,5 +1,5 @@
-/* The mappings that the stored cells were decoded by, held against those of this process: two processes must never decode
- * one stream in two ways. */
+/* The mappings that the stored cells were decoded by, held against those of this process: two processes must never
+ * decode one stream in two ways. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #ifndef RR_MAPPING_CHECK_H
 #define RR_MAPPING_CHECK_H

@@ -1,4 +1,4 @@
-/* What is due each second, and whether our prefix is still in force. */
+/* What is due each second, and whether the prefix of this process is still in force. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "recovery.h"
 
@@ -58,8 +58,8 @@ rr_status rr_recovery_check_generation(rr_recovery *recovery, rr_error *error)
     return status;
 }
 
-/* While a switch is under way nothing is begun, so that no reader sees a result in the old generation that is not in the
- * new one yet. The wait ends by itself: the note expires. */
+/* While a switch is under way no batch is begun, so that no reader sees a result in the old generation that is not
+ * in the new one yet. The wait ends by itself: the note expires. */
 static rr_status wait_for_switch(rr_recovery *recovery, rr_error *error)
 {
     const rr_environment *env = recovery->env;
@@ -83,14 +83,14 @@ static rr_status advance_checkpoints(rr_recovery *recovery, rr_error *error)
     for (size_t k = 0; k < recovery->env->source_count && status == RR_OK; k++) {
         rr_source_progress *progress = &recovery->progress[k];
 
-        if (!progress->is_halted || progress->halt_untold) {
+        if (!progress->is_halted || progress->halt_alert_due) {
             status = rr_source_checkpoint_advance(recovery, k, error);
         }
         progress->is_away = rr_is_outage(status);
         if (status != RR_OK) {
             rr_recovery_suspect_store(recovery);
         }
-        /* The queue alone may be away: the others go on, and the status tells readers. */
+        /* The queue of one source may be unavailable. The other sources go on, and the status tells readers. */
         status = progress->is_away ? RR_OK : status;
     }
     return status;
@@ -111,7 +111,7 @@ rr_status rr_recovery_tick(rr_recovery *recovery, rr_error *error)
     rr_arena_reset(&recovery->arena);
     status = wait_for_switch(recovery, error);
     if (status == RR_OK && atomic_load(&recovery->superseded)) {
-        return RR_OK; /* what lies below our prefix is no longer used by anybody */
+        return RR_OK; /* nobody uses what lies below this prefix any more */
     }
     status = status == RR_OK ? rr_contracts_check(recovery, NULL, error) : status;
     status = status == RR_OK ? rr_mappings_check(recovery, RR_MAPPINGS_ACCEPT_NONE, error) : status;

@@ -13,18 +13,18 @@
 
 #include "recovery_state.h"
 
-/* batch: of the service. repair: options of the batch that decides what is read again. False: memory ran out; fini it
- * all the same. */
+/* batch: of the service. repair: options of the batch that decides what is read again. False: memory ran out; call
+ * rr_recovery_fini all the same. */
 bool rr_recovery_init(rr_recovery *recovery, const rr_environment *env, rr_batch *batch,
                       const rr_batch_options *repair);
 void rr_recovery_fini(rr_recovery *recovery);
 
-/* Is our prefix still in force? Sets `superseded` if not. Asked after each batch, before its acknowledgement: what is
- * acknowledged here was then delivered before the switch, and who goes on with the next generation reads again all that
- * was delivered by then. */
+/* Sets `superseded` if another generation is in force. Called after each batch and before its acknowledgement: so
+ * whatever this process acknowledges was delivered before the switch, and the process that starts with the next
+ * generation reads all of that again. */
 rr_status rr_recovery_check_generation(rr_recovery *recovery, rr_error *error);
 
-/* True if a second is over since the last tick, or the clock was set. */
+/* True if a second has passed since the last tick, or the clock was set. */
 bool rr_recovery_tick_due(const rr_recovery *recovery);
 
 /* What is due each second. No batch is under way. While a rebuild switches readers over, it waits. UNAVAILABLE,

@@ -17,7 +17,7 @@ void rr_recovery_suspect_store(rr_recovery *recovery)
     rr_batch_invalidate(recovery->batch);
 }
 
-rr_status rr_recovery_identify_store(rr_recovery *recovery, bool *same, rr_error *error)
+rr_status rr_recovery_identify_store(rr_recovery *recovery, bool *is_same, rr_error *error)
 {
     rr_store_identity identity;
     rr_status status = recovery->env->store_ops->identity(recovery->env->store, &identity, error);
@@ -25,8 +25,8 @@ rr_status rr_recovery_identify_store(rr_recovery *recovery, bool *same, rr_error
     if (status != RR_OK) {
         return status;
     }
-    *same = strcmp(recovery->incarnation, identity.incarnation) == 0;
-    if (!*same) {
+    *is_same = strcmp(recovery->incarnation, identity.incarnation) == 0;
+    if (!*is_same) {
         rr_batch_invalidate(recovery->batch);
         snprintf(recovery->incarnation, sizeof recovery->incarnation, "%s", identity.incarnation);
     }

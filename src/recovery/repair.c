@@ -9,7 +9,7 @@
 #include "source_checkpoint.h"
 
 enum {
-    SLICE = 20000,    /* sequences read at a turn, beside the live stream */
+    SLICE = 20000,    /* sequences read in one turn, beside the new deliveries */
     REST_US = 1000000 /* between a slice that failed and its next try */
 };
 
@@ -17,14 +17,14 @@ typedef struct slice_read {
     rr_recovery *recovery;
     const rr_bound_source *source;
     rr_intake intake;
-    uint64_t acked;       /* what is applied above this was not lost, but under way */
-    int64_t starts_at_us; /* messages stored before were never meant for this consumer */
+    uint64_t acked;       /* a result above this was not lost where it is missing: its record was under way */
+    int64_t starts_at_us; /* messages that were stored before are not for this consumer */
     uint64_t lost;
     rr_status status;
     rr_error *error;
 } slice_read;
 
-/* Decides what was read so far, through the ordinary path. */
+/* Decides what was read so far, as the service decides new deliveries. */
 static void decide(slice_read *read)
 {
     rr_recovery *recovery = read->recovery;
@@ -88,9 +88,9 @@ static rr_status read_slice(rr_recovery *recovery, size_t index, const rr_checkp
     return status == RR_OK ? read.status : status;
 }
 
-/* Notes in the checkpoint that the slice is begun. If this process dies or is cut off, it cannot count any more what it
- * brought back; whoever reads the slice again then knows that the count is incomplete. *unchanged: no other process has
- * changed the checkpoint. */
+/* Notes in the checkpoint that the slice is begun. If this process dies or loses its connection, nobody counts the
+ * results that it restored. Whoever reads the slice again then knows that the count is incomplete. *unchanged: no
+ * other process has changed the checkpoint. */
 static rr_status begin_slice(rr_recovery *recovery, size_t index, rr_slice *held, rr_checkpoint *c, uint64_t upto,
                              bool *unchanged, rr_error *error)
 {

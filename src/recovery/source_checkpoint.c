@@ -1,4 +1,4 @@
-/* A source's checkpoint, each second. */
+/* Brings the checkpoint of a source up to date, each second. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "source_checkpoint.h"
 
@@ -59,7 +59,7 @@ rr_status rr_source_checkpoint_write(rr_recovery *recovery, size_t index, rr_sli
                                     error);
 }
 
-/* The stream has lost its end or is another one: old acknowledgements would count for new records. */
+/* The stream has lost its end or is another one: earlier acknowledgements would count for new records. */
 static rr_status halt(rr_recovery *recovery, size_t index, rr_checkpoint_finding finding, const rr_checkpoint *c,
                       const rr_source_info *info, rr_error *error)
 {
@@ -78,7 +78,7 @@ static rr_status halt(rr_recovery *recovery, size_t index, rr_checkpoint_finding
                                          "replaced, and is stopped here. Use a new source name and a new consumer for "
                                          "it",
                                          (int)c->stream.len, c->stream.data);
-    progress->halt_untold = status != RR_OK;
+    progress->halt_alert_due = status != RR_OK;
     return status;
 }
 
@@ -96,7 +96,7 @@ static bool take_digest(void *context, const rr_delivery *delivery)
     return false;
 }
 
-/* At the start, and when the source is suspect: the message at the floor must be the one that it was. */
+/* At the start, and when the source is suspect: the message at the floor must still be the one that it was. */
 static rr_status check_digest(const rr_recovery *recovery, size_t index, const rr_checkpoint *c, bool *replaced,
                               rr_error *error)
 {
@@ -161,7 +161,7 @@ static rr_status find_change(rr_recovery *recovery, size_t index, const rr_check
     return status;
 }
 
-/* The digest is known where the newest settled delivery is the one at the floor. */
+/* The digest is known only if the delivery that was settled last is the one at the floor. */
 static void note_digest(const rr_source_progress *progress, rr_checkpoint *now)
 {
     if (progress->sequence == now->floor && now->floor != 0) {
@@ -178,8 +178,8 @@ rr_status rr_source_checkpoint_advance(rr_recovery *recovery, size_t index, rr_e
     rr_checkpoint before, now;
     rr_checkpoint_finding finding;
     rr_slice held = {NULL, 0};
-    bool same_store = false, written = false;
-    rr_status status = rr_recovery_identify_store(recovery, &same_store, error);
+    bool is_same_store = false, written = false;
+    rr_status status = rr_recovery_identify_store(recovery, &is_same_store, error);
 
     status = status == RR_OK ? source->ops->info(source->source, &info, error) : status;
     status = status == RR_OK ? rr_source_checkpoint_read(recovery, index, &held, &before, error) : status;

@@ -5,12 +5,12 @@
 
 #include "recovery_state.h"
 
-/* Reads it. held: its bytes, in the arena of the tick; empty: there is none. CONFIG: it is not one of ours, or it is of
- * another stream or consumer. */
+/* Reads it. held: its bytes, in the arena of the tick; empty: there is none. CONFIG: this program has not written
+ * it, or it is of another stream or consumer. */
 rr_status rr_source_checkpoint_read(rr_recovery *recovery, size_t index, rr_slice *held, rr_checkpoint *checkpoint,
                                     rr_error *error);
 
-/* Writes it. *written: it still was `held`, in the store of its incarnation. */
+/* Writes it. *written: it still was `held`, and the store still has the checkpoint's incarnation. */
 rr_status rr_source_checkpoint_write(rr_recovery *recovery, size_t index, rr_slice held,
                                      const rr_checkpoint *checkpoint, bool *written, rr_error *error);
 

@@ -27,8 +27,8 @@ static void put_token(rr_buf *out, rr_slice name)
     }
 }
 
-/* A stream made anew gives its sequences again: when the queue stored the record, and a digest of it, make the subject
- * this record's alone, and are the same for each delivery of it. */
+/* A stream that is made anew repeats its sequences. So the subject also holds the time of storing and a digest of
+ * the payload: they tell this record from the earlier one, and are the same at each delivery. */
 static void put_mark(rr_buf *out, const rr_delivery *delivery)
 {
     rr_buf_format(out, "%" PRId64 "-%016" PRIx64, delivery->stored_at_us, rr_checkpoint_digest(delivery->payload));

@@ -1,4 +1,4 @@
-/* Dead letters: the original payload, with headers of our own. */
+/* Dead letters: the original payload, with headers that this program adds. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #ifndef RR_DEAD_LETTER_H
 #define RR_DEAD_LETTER_H
@@ -7,17 +7,17 @@
 
 #include "batch.h"
 
-enum { RR_DEAD_LETTER_PAYLOAD_MAX = 512 * 1024 }; /* what is longer is cut, and says so */
+enum { RR_DEAD_LETTER_PAYLOAD_MAX = 512 * 1024 }; /* a longer payload is cut, and a header says so */
 
 #define RR_DEAD_LETTER_ORIGINAL "Rr-Original-" /* in front of the name of an original header */
 
-/* What follows the prefix in the subject of some dead letter: to ask who would keep it. */
+/* An example of what follows the prefix in the subject of a dead letter: the survey asks which stream takes it. */
 #define RR_DEAD_LETTER_EXAMPLE ".contract.mark.stream.1"
 
 /* Fills the publication of one delivery; everything in the arena but the payload, which is the delivery's.
  *
- * items   the records of the message, of which at least one is refused or too late: the first such one gives reason and
- *         text, and of a message of several records `Rr-Refused` tells which they are ("2 of 12: 3, 7", counted from 1)
+ * items   the records of the message, of which at least one is refused or too late: the first such one gives reason
+ *         and text, and of a message of several records `Rr-Refused` tells which they are ("2 of 12: 3, 7", counted from 1)
  *
  * Its subject is `<prefix>.<contract>.<mark>.<stream>.<sequence>`, so each message has one at most, and no other has the
  * same, not even one of a stream made anew under the same name. The mark is the time at which the queue stored the message,

@@ -37,8 +37,8 @@ void rr_hold_report(const rr_service *service);
 /* INPUT: a source is held, for a caller that was to read to the end. */
 rr_status rr_hold_fail(const rr_service *service, rr_error *error);
 
-/* Looks at a decided batch before its dead letters are stored. True: its source is held, by now or since before; nothing
- * of it may be acknowledged. Does not use the store: the worker may be using it. */
+/* Looks at a decided batch before its dead letters are stored. True: its source is held, by now or since before;
+ * nothing of it may be acknowledged. Does not use the store: the worker may be using it. */
 bool rr_hold_check(rr_service *service, const rr_inflight *batch);
 
 /* Writes the notes of sources that are held since the last call. No batch is under way. */

@@ -1,4 +1,4 @@
-/* Reading on where the last turn ended, source by source. */
+/* Reads each source in turn, from where its last turn ended. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "observing.h"
 

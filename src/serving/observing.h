@@ -1,5 +1,5 @@
-/* `run --observe`: the streams are read from a place of their own, everything is decided in memory, and nothing is written
- * or acknowledged anywhere. */
+/* `run --observe`: the streams are read from a place of their own, everything is decided in memory, and nothing is
+ * written or acknowledged anywhere. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #ifndef RR_OBSERVING_H
 #define RR_OBSERVING_H

@@ -18,7 +18,7 @@ enum {
     IDLE_MS = 30000
 };
 
-/* One kind's burst. */
+/* The alerts of one kind that are sent as one. */
 typedef struct burst {
     uint64_t count;
     rr_slice id, at, why;        /* of the first */
@@ -90,8 +90,8 @@ static void put_index(rr_buf *text, rr_slice index)
     }
 }
 
-/* The same alert has the same id, however often it is sent: its kind, where its record stands in the stream, and when the
- * stream stored it, for one made anew has another record there. */
+/* An alert has the same id each time it is sent: its contract, its kind, the place of its record in the stream, and
+ * the time of storing. Without that time, a stream that is made anew would repeat ids. */
 static rr_slice id_of(yajl_val entry, rr_slice store_id, const char *kind, rr_buf *text, rr_arena *arena)
 {
     rr_slice stream = text_at(entry, "stream", arena), sequence = number_at(entry, "sequence", arena),
@@ -118,9 +118,10 @@ static rr_slice id_of(yajl_val entry, rr_slice store_id, const char *kind, rr_bu
 static void gather(burst *bursts, const rr_log_entry *stored, rr_buf *text, rr_arena *arena)
 {
     const char *path[] = {"alerts", NULL};
-    /* Ours are short; the parser follows nesting as deep as the text is long. */
+    /* Entries of this program are short. A longer one is not parsed, since the parser recurses as deep as a text
+     * nests. */
     char *copy = stored->bytes.len > ENTRY_BYTES_MAX ? NULL : rr_arena_take(arena, stored->bytes.len + 1);
-    char complaint[128];
+    char parse_error[128];
     yajl_val entry, kinds;
 
     if (copy == NULL) {
@@ -128,7 +129,7 @@ static void gather(burst *bursts, const rr_log_entry *stored, rr_buf *text, rr_a
     }
     memcpy(copy, stored->bytes.data, stored->bytes.len);
     copy[stored->bytes.len] = '\0';
-    entry = yajl_tree_parse(copy, complaint, sizeof complaint);
+    entry = yajl_tree_parse(copy, parse_error, sizeof parse_error);
     kinds = entry == NULL ? NULL : yajl_tree_get(entry, path, yajl_t_array);
     /* NOLINTNEXTLINE(clang-analyzer-core.NullDereference): yajl_tree_get was asked for an array. */
     for (size_t k = 0; kinds != NULL && k < YAJL_GET_ARRAY(kinds)->len; k++) {
@@ -206,7 +207,7 @@ static rr_status send_all(const rr_service_options *options, const rr_alert_mess
     return status;
 }
 
-/* What one turn takes from one log. */
+/* The entries of one log that are sent in one turn. */
 typedef struct taken {
     burst bursts[RR_ALERT_COUNT];
     rr_slice *ids[PAGES];

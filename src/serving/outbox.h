@@ -6,9 +6,9 @@
 
 #include "service_options.h"
 
-/* Reads what is due, sends it to every channel, and only then marks it done. store: whose log; consumer: this process's
- * name in the consumer group. *sent grows by the alerts sent. UNAVAILABLE: a store or a channel did not answer; nothing is
- * lost, call again. */
+/* Reads what is due, sends it to every channel, and only then marks it done. store: whose log; consumer: this
+ * process's name in the consumer group. *sent grows by the alerts sent. UNAVAILABLE: a store or a channel did not
+ * answer; nothing is lost, call again. */
 rr_status rr_outbox_send(const rr_service_options *options, rr_store *store, const char *consumer, rr_arena *arena,
                          uint64_t *sent, rr_error *error);
 

@@ -57,7 +57,7 @@ rr_status rr_outbox_thread_start(rr_service *service, pthread_t *thread, bool *s
     bool wanted = service->options->outbox_store != NULL;
 
     *started = wanted && pthread_create(thread, NULL, hand_out, service) == 0;
-    return wanted && !*started ? rr_fail(error, RR_MEMORY, "no thread for the alerts") : RR_OK;
+    return wanted && !*started ? rr_fail(error, RR_MEMORY, "no thread could be started for the alerts") : RR_OK;
 }
 
 void rr_outbox_thread_stop(rr_service *service, pthread_t thread)

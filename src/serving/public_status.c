@@ -65,6 +65,7 @@ static void read_each(yajl_val tree, const char *name, rr_arena *arena, rr_publi
     const char *path[] = {name, NULL};
     yajl_val list = yajl_tree_get(tree, path, yajl_t_array);
 
+    /* NOLINTNEXTLINE(clang-analyzer-core.NullDereference): yajl_tree_get was asked for an array. */
     for (size_t k = 0; list != NULL && k < YAJL_GET_ARRAY(list)->len; k++) {
         read(YAJL_GET_ARRAY(list)->values[k], arena, status);
     }
@@ -220,7 +221,7 @@ static rr_status_source *sources_of(rr_service *service, size_t *count)
     return sources;
 }
 
-/* *written: no other process was quicker. */
+/* *written: false where another process changed the status first. */
 static rr_status renew(rr_service *service, rr_slice key, bool leaving, bool *written, rr_error *error)
 {
     const rr_environment *env = service->env;
@@ -230,10 +231,12 @@ static rr_status renew(rr_service *service, rr_slice key, bool leaving, bool *wr
     size_t source_count;
     rr_status_source *sources = sources_of(service, &source_count);
     rr_slice held = {NULL, 0};
-    rr_status result = status == NULL || sources == NULL
-                           ? rr_service_no_memory(error)
-                           : env->store_ops->note_get(env->store, key, &service->arena, &held, error);
+    rr_status result;
 
+    if (status == NULL || sources == NULL) {
+        return rr_service_no_memory(error);
+    }
+    result = env->store_ops->note_get(env->store, key, &service->arena, &held, error);
     if (result != RR_OK) {
         return result;
     }
@@ -254,7 +257,7 @@ rr_status rr_public_status_publish(rr_service *service, bool leaving, rr_error *
     for (size_t k = 0; k < env->contract_count && status == RR_OK; k++) {
         bool written = false;
 
-        /* Where others are quicker each time, this process's entry is a second older than it could be. */
+        /* Where another process changes the status at each try, this process renews its entry a second later. */
         for (int tries = 0; tries < TRIES && status == RR_OK && !written; tries++) {
             rr_slice key;
 

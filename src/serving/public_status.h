@@ -37,8 +37,8 @@ typedef struct rr_public_status {
 /* Reads a stored status; slices lie in the arena. What is not one of ours, or beyond the bounds, is left out. */
 void rr_public_status_read(rr_slice json, rr_arena *arena, rr_public_status *status);
 
-/* Adds one process's view: its entry takes the place of its earlier one (leaving: is removed), entries that are a minute
- * old are dropped, and progress is taken where it is farther than what is there. */
+/* Adds one process's view: its entry takes the place of its earlier one (leaving: is removed), entries that are a
+ * minute old are dropped, and progress is taken where it is farther than what is there. */
 void rr_public_status_join(rr_public_status *status, const rr_status_process *process, bool leaving,
                            const rr_status_source *sources, size_t source_count);
 

@@ -45,7 +45,7 @@ static rr_status admit(rr_service *service, rr_inflight *batch, size_t more, rr_
     return RR_OK;
 }
 
-/* Ends what is decided by now. Waits a moment where that is nothing. *busy: the worker has still something to do. */
+/* Ends the batches that are decided. If there are none, waits a moment. *busy: the worker still has a batch. */
 static rr_status end_decided(rr_service *service, bool *busy, rr_error *error)
 {
     rr_status status = RR_OK;
@@ -60,8 +60,8 @@ static rr_status end_decided(rr_service *service, bool *busy, rr_error *error)
     return status;
 }
 
-/* Decodes a batch, and for a little while what else comes as long as those before it are with the worker: the more records
- * of a unit a batch holds, the fewer loads and writes it takes. */
+/* Decodes a batch. While the worker has the batches before it, takes for a short time what arrives, too: a batch
+ * that holds more records of a unit needs fewer loads and writes. */
 static rr_status fill(rr_service *service, rr_inflight *batch, size_t fetched, rr_error *error)
 {
     const rr_bound_source *source = &service->env->sources[batch->source];
@@ -75,7 +75,8 @@ static rr_status fill(rr_service *service, rr_inflight *batch, size_t fetched, r
 
         status = end_decided(service, &busy, error);
         if (status == RR_OK && busy) {
-            /* What fails here fails again at the next turn, or is remembered by the source: it is told then. */
+            /* A failure is not lost here: it happens again at the next turn, or the source remembers it. It is
+             * reported then. */
             source->ops->fetch(source->source, batch->deliveries + batch->count, source->batch - batch->count, &more, 0,
                                NULL);
             status = admit(service, batch, more, error);
@@ -97,9 +98,9 @@ rr_status rr_receive_finish(rr_service *service, rr_error *error)
     return status;
 }
 
-/* Decodes what was fetched while the batches before it are decided. The oldest of these is ended while this one is with
- * the worker. Without a worker it is ended before: no question to the store may lie between an effect and its
- * acknowledgement, since its answer may tell that the effect is gone. */
+/* Decodes what was fetched while the worker decides the batches before it. The oldest of these is ended while the
+ * worker has this one. Without a worker it is ended first: between an effect and its acknowledgement nothing may be
+ * asked of the store, since its answer may tell that the effect is gone. */
 static rr_status take_batch(rr_service *service, rr_inflight *batch, size_t fetched, rr_error *error)
 {
     const rr_bound_source *source = &service->env->sources[batch->source];
@@ -122,7 +123,7 @@ static rr_status take_batch(rr_service *service, rr_inflight *batch, size_t fetc
     return oldest == NULL ? status : rr_settle_batch(service, oldest, error);
 }
 
-/* A slot that is not under way: there is one more than can be. */
+/* A free slot. There always is one, since there are more slots than batches that can be under way. */
 static rr_inflight *find_free_slot(rr_service *service)
 {
     rr_inflight *slot = service->slots;
@@ -134,7 +135,7 @@ static rr_inflight *find_free_slot(rr_service *service)
     return slot;
 }
 
-/* While a batch is under way the service does not wait for the next one: it has that one to end. */
+/* While a batch is under way the service does not wait for deliveries, since it must end that batch. */
 static int fetch_wait_ms(const rr_service *service)
 {
     return service->inflight_count != 0 ? 0 : service->env->source_count == 1 ? FETCH_WAIT_MS : FETCH_WAIT_OF_MANY_MS;

@@ -42,7 +42,7 @@ static rr_status tick(rr_service *service, rr_error *error)
     return rr_is_outage(status) ? RR_OK : status == RR_OK ? rr_recovery_check_halted(recovery, error) : status;
 }
 
-/* Without a thread of its own the outbox is read when nothing else is to do. */
+/* Without a thread for the outbox, it is read here whenever nothing else is to be done. */
 static void send_alerts(rr_service *service)
 {
     if (rr_outbox_send(service->options, service->env->store, service->process, &service->arena,
@@ -161,8 +161,8 @@ static rr_status start(rr_service *service, rr_error *error)
         }
     }
     status = service->options->observe ? RR_OK : check_notes(service, error);
-    /* The first checkpoint is written before the first acknowledgement. Otherwise nobody could tell later that nothing was
-     * lost before it. */
+    /* The first checkpoint is written before the first acknowledgement. Otherwise nobody could tell later that
+     * nothing was lost before it. */
     return status == RR_OK && !rr_environment_is_stopping(env) ? tick(service, error) : status;
 }
 
@@ -235,8 +235,8 @@ static void fini(rr_service *service)
 
 /* ---- leaving ---- */
 
-/* Acknowledgements go out first, within a bound: a queue that does not answer must not hold up who wants to leave.
- * The checkpoint stays where the last tick set it: a lower floor is never wrong. */
+/* Sends the acknowledgements first, for a limited time, so that a queue that does not answer cannot hold up the end.
+ * The checkpoint stays as the last tick wrote it, since a floor that is too low does no harm. */
 static void leave(rr_service *service)
 {
     const rr_environment *env = service->env;

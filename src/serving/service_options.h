@@ -1,4 +1,4 @@
-/* What the service is told when it starts, and what it tells when it ends. */
+/* The options of the service, and the totals that it returns. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #ifndef RR_SERVICE_OPTIONS_H
 #define RR_SERVICE_OPTIONS_H
@@ -23,9 +23,9 @@ typedef struct rr_service_options {
     bool observe; /* store nothing, acknowledge nothing */
     /* A contract whose text changed: NULL: refused; else accepted (contract_check.h says what it reads). */
     bool (*accept_contract)(rr_slice text, rr_contract *contract);
-    bool accept_refusals;           /* hold no source, and go on with those that are held */
+    bool accept_refusals;           /* continue the sources that are held, and hold none */
     bool until_idle;                /* leave when nothing more comes (for tests and demos) */
-    int drain_timeout_ms;           /* how long leaving may take */
+    int drain_timeout_ms;           /* SIGTERM waits so long for batches that have begun */
     size_t predict_from, send_from; /* as in rr_batch_options */
 } rr_service_options;
 

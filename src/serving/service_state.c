@@ -1,4 +1,4 @@
-/* What an outage looks like to people, and how the service waits for its end. */
+/* Reports outages in the log, and waits for their end. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "service_state.h"
 

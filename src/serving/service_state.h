@@ -22,7 +22,7 @@ typedef struct rr_inflight {
     bool done;      /* the worker has finished with it; guarded by the lock */
 } rr_inflight;
 
-/* One is decided, and the next waits behind it, so that the worker never waits for who fills them. */
+/* One batch is decided while the next one waits, so that the worker never waits for a batch to be filled. */
 enum { RR_INFLIGHT_MOST = 2, RR_PAUSE_MIN_MS = 50 };
 
 /* Why a source is held. */
@@ -66,7 +66,7 @@ typedef struct rr_dependency {
 
 extern const rr_dependency rr_the_store, rr_the_queue, rr_the_dead_letters;
 
-/* *down follows: one line of the log when an outage begins, one when it is over. */
+/* Sets *down, and writes one line of the log when an outage begins, and one when it is over. */
 void rr_outage_begin(rr_service *service, bool *down, rr_dependency dependency, const rr_error *error);
 void rr_outage_end(rr_service *service, bool *down, rr_dependency dependency);
 

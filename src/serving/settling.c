@@ -151,8 +151,8 @@ static void note_progress(rr_source_progress *progress, const rr_delivery *deliv
     }
 }
 
-/* All records of a delivery settle together: it is acknowledged when each of them is stored. A message without records was
- * skipped by a rule. */
+/* All records of a delivery settle together: it is acknowledged when each of them is stored. A message without
+ * records was skipped by a rule. */
 static bool is_settled(const rr_intake *intake, size_t from, size_t to)
 {
     for (size_t k = from; k < to; k++) {

@@ -14,8 +14,8 @@ static rr_status check_generation(rr_service *service, bool *abandoned, rr_error
     return status;
 }
 
-/* While the batch waited, for the one before it or for the store, a cell may have expired: its record must not come back
- * as the first one of a fresh cell (semantics, section 10). True: some were refused. */
+/* While the batch waited, for the one before it or for the store, a cell may have expired: its record must not come
+ * back as the first one of a fresh cell (semantics, section 10). True: some were refused. */
 static bool refuse_expired(const rr_service *service, rr_item *items, size_t count)
 {
     int64_t now_us = service->env->now_us();
@@ -49,10 +49,10 @@ static rr_status attempt(rr_service *service, rr_item *items, size_t count, bool
                          rr_error *error)
 {
     rr_recovery *recovery = &service->recovery;
-    bool same = true;
-    rr_status status = recovery->store_is_suspect ? rr_recovery_identify_store(recovery, &same, error) : RR_OK;
+    bool is_same_store = true;
+    rr_status status = recovery->store_is_suspect ? rr_recovery_identify_store(recovery, &is_same_store, error) : RR_OK;
 
-    *begun = *begun && same;
+    *begun = *begun && is_same_store;
     if (status == RR_OK) {
         status = begin(service, items, count, !*begun, error);
         *begun = status == RR_OK;
@@ -101,7 +101,8 @@ bool rr_inflight_is_decided(const rr_inflight *batch)
     return batch->status == RR_OK && !batch->abandoned;
 }
 
-/* Behind a batch that could not be decided none is begun, since batches are decided in the order of the stream. */
+/* After a batch that could not be decided no later one is begun, since batches are decided in the order of the
+ * stream. */
 static void *work(void *context)
 {
     rr_service *service = context;

@@ -6,20 +6,22 @@
 
 #include "service_state.h"
 
-/* Without a second handle of the store there is no worker: rr_worker_hand_over then decides by itself. */
+/* Without a second handle of the store there is no worker: rr_worker_hand_over then decides the batch itself. */
 void rr_worker_start(rr_service *service);
 void rr_worker_stop(rr_service *service);
 
-/* Gives a batch to the worker, behind those that it has. There is room: fewer than RR_INFLIGHT_MOST are under way. */
+/* Hands a batch to the worker, which decides it after those that it has. There must be room: fewer than
+ * RR_INFLIGHT_MOST are under way. */
 void rr_worker_hand_over(rr_service *service, rr_inflight *batch);
 
-/* True when the worker has finished with the batch; waits so long for it at most. */
+/* True when the worker has finished with the batch. Waits for that at most wait_ms. */
 bool rr_worker_is_done(rr_service *service, const rr_inflight *batch, int wait_ms);
 
-/* The batch was decided, and everything it rests on is confirmed. */
+/* True when the batch was decided, and the store has confirmed all that it read and wrote. */
 bool rr_inflight_is_decided(const rr_inflight *batch);
 
-/* Decides the items, again and again through an outage of the store. *abandoned: it is time to leave. */
+/* Decides the items. During an outage of the store it tries again until the store answers. *abandoned: the service
+ * has to end before that. */
 rr_status rr_worker_decide(rr_service *service, rr_item *items, size_t count, bool *abandoned, rr_error *error);
 
 #endif

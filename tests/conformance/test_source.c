@@ -175,7 +175,8 @@ static size_t some(world *w, rr_source *source, rr_delivery *deliveries, int wai
     return count;
 }
 
-/* Reads and acknowledges until all of `to` messages but so many were each seen once at least; false: they do not come. */
+/* Reads and acknowledges until all of `to` messages but so many were each seen once at least; false: they do not
+ * come. */
 static bool read_all_but(world *w, rr_source *source, size_t to, size_t but)
 {
     rr_delivery deliveries[MOST];
@@ -503,8 +504,8 @@ static bool given_out(rr_source *source, uint64_t count)
     return info.delivered >= count;
 }
 
-/* A server closes a connection that 64 MB wait for. Nobody receives while a batch is at work, so of large messages fewer
- * are asked for; all of them come in the end. */
+/* A server closes a connection that 64 MB wait for. Nobody receives while a batch is at work, so of large messages
+ * fewer are asked for; all of them come in the end. */
 static void no_more_is_asked_for_than_a_server_holds(void **state)
 {
     enum { COUNT = 90, BYTES = 60 * 1000, AT_ONCE = 64 };
@@ -537,8 +538,9 @@ static void no_more_is_asked_for_than_a_server_holds(void **state)
     free(text);
 }
 
-/* One process leaves; what it had, handed out or not, is with the next one without waiting for ack_wait. All but one:
- * where nats-server 2.9 takes a message up again for a pull whose inbox is gone, it forgets it until ack_wait is over. */
+/* One process leaves; what it had, handed out or not, is with the next one without waiting for ack_wait. All but
+ * one: where nats-server 2.9 takes a message up again for a pull whose inbox is gone, it forgets it until ack_wait
+ * is over. */
 static void what_one_leaves_the_next_has_at_once(world *w, rr_ack_mode ack)
 {
     rr_source_options options = options_of(w, ack);
@@ -898,7 +900,8 @@ static void each_publication_fails_for_itself(void **state)
     free(large);
 }
 
-/* A stream that is full, and a subject that the user may not publish on: the server answers, so it is one that refuses. */
+/* A stream that is full, and a subject that the user may not publish on: the server answers, so it is one that
+ * refuses. */
 static void a_refusal_to_store_is_told_as_one(void **state)
 {
     world *w = *state;
@@ -1195,7 +1198,8 @@ static uint64_t find(rr_source *source, int64_t time_us)
     return sequence;
 }
 
-/* As a look at every message finds it; equal times are told apart by nobody, so the first of them counts. */
+/* The result is compared with a search through every message. Several messages may have one time: the first of them
+ * counts. */
 static uint64_t find_slowly(const stored *all, int64_t time_us)
 {
     for (size_t k = 0; k < all->count; k++) {

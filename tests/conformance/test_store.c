@@ -125,11 +125,11 @@ static rr_slice part(world *w, rr_slice name, unsigned n, const char *id)
     return read.found[0];
 }
 
-static size_t log_read(world *w, rr_slice log, const char *drainer, int idle_ms, rr_log_entry **entries)
+static size_t log_read(world *w, rr_slice log, const char *consumer, int idle_ms, rr_log_entry **entries)
 {
     size_t count = 0;
 
-    assert_int_equal(w->ops->log_read(w->store, log, drainer, idle_ms, 100, &w->arena, entries, &count, &w->error),
+    assert_int_equal(w->ops->log_read(w->store, log, consumer, idle_ms, 100, &w->arena, entries, &count, &w->error),
                      RR_OK);
     return count;
 }
@@ -513,7 +513,7 @@ static void append(world *w, rr_slice log, const char *const *texts, size_t coun
     assert_int_equal(swap_one(w, &swap), RR_SWAP_WON);
 }
 
-static void entries_come_out_in_order_each_to_one_drainer(void **state)
+static void entries_come_out_in_order_each_to_one_consumer(void **state)
 {
     static const char *const texts[] = {"{\"n\":1}", "{\"n\":2}", "{\"n\":3}"};
     world *w = *state;
@@ -1629,8 +1629,8 @@ static rr_swap *many_makings(world *w)
     return swaps;
 }
 
-/* Were an answer to a swap taken for one to loads, each of the rest would be taken for that of the swap before it, and the
- * one that loses would seem to win. */
+/* Were an answer to a swap taken for one to loads, each of the rest would be taken for that of the swap before it,
+ * and the one that loses would seem to win. */
 static void a_full_round_takes_the_answers_of_loads_that_have_none_yet(void **state)
 {
     enum { LOADS = 1000, ROUND = 1024, OLD = 3 };
@@ -1778,7 +1778,7 @@ static int close_redis(void **state)
     PROMISE(a_unit_without_parts_reads_none),                                               \
     PROMISE(many_parts_of_one_unit_go_in_one_swap),                                         \
     PROMISE(the_open_list_takes_part_in_the_swap),                                          \
-    PROMISE(entries_come_out_in_order_each_to_one_drainer),                                 \
+    PROMISE(entries_come_out_in_order_each_to_one_consumer),                                 \
     PROMISE(entries_that_are_not_done_go_to_another_after_a_while),                         \
     PROMISE(a_read_takes_no_more_than_asked_for),                                           \
     PROMISE(entries_are_appended_with_the_swap_they_belong_to),                             \

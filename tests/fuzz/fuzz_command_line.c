@@ -1,5 +1,6 @@
 /* Command lines: words that are read, and written again in one canonical form, read as the same. The frame is the
- * program's (main.c, built with another name for its main, args.c and output.c); the commands are made for this, with rows of all kinds. */
+ * program's (main.c, built with another name for its main, args.c and output.c); the commands are made for this,
+ * with rows of all kinds. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <stdio.h>
 #include <stdlib.h>
@@ -133,7 +134,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (nowhere == NULL) {
         nowhere = fopen("/dev/null", "w");
         RR_MUST(nowhere != NULL);
-        stderr = nowhere; /* complaints about words are not what is looked for; sanitizers write past it */
+        stderr = nowhere; /* messages about words are not tested here; sanitizers write past it */
     }
     argv[argc++] = name;
     for (size_t k = 0; k < WORDS_MAX && in.left != 0; k++) {

@@ -1,5 +1,5 @@
-/* Entries of the decision log, as the drainer takes them: whatever they are, each is handed on or let go, what goes to
- * a channel is one JSON object a message, and the log is told that all are done. */
+/* Entries of the decision log, as the outbox reads them. Whatever their bytes are: each is sent or skipped, what
+ * goes to a channel is one JSON object a message, and the log is told that all are done. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <yajl/yajl_tree.h>
 
@@ -11,10 +11,10 @@ enum { ENTRIES_MAX = 16 };
 static rr_log_entry entries[ENTRIES_MAX];
 static size_t entry_count, done_count, handed_out;
 
-static rr_status log_read(rr_store *store, rr_slice log_key, const char *drainer, int idle_ms, size_t most,
+static rr_status log_read(rr_store *store, rr_slice log_key, const char *consumer, int idle_ms, size_t most,
                           rr_arena *arena, rr_log_entry **out, size_t *count, rr_error *error)
 {
-    (void)store, (void)log_key, (void)drainer, (void)idle_ms, (void)most, (void)arena, (void)error;
+    (void)store, (void)log_key, (void)consumer, (void)idle_ms, (void)most, (void)arena, (void)error;
     *out = entries;
     *count = handed_out++ == 0 ? entry_count : 0;
     return RR_OK;
@@ -34,14 +34,14 @@ static rr_status send_checked(rr_channel *channel, const rr_alert_message *messa
 {
     (void)channel, (void)error;
     for (size_t k = 0; k < count; k++) {
-        char complaint[128];
+        char parse_error[128];
         rr_buf text = {0};
         yajl_val tree;
 
         rr_buf_put(&text, messages[k].json.data, messages[k].json.len);
         rr_buf_char(&text, '\0');
         RR_MUST(rr_buf_ok(&text));
-        tree = yajl_tree_parse(text.data, complaint, sizeof complaint);
+        tree = yajl_tree_parse(text.data, parse_error, sizeof parse_error);
         RR_MUST(tree != NULL && YAJL_IS_OBJECT(tree));
         RR_MUST(messages[k].id.len != 0 && messages[k].text.len != 0 && messages[k].kind.len != 0);
         yajl_tree_free(tree);

@@ -1,5 +1,5 @@
-/* Any bytes as a message: fields and packed numbers stay inside them, in order, without a gap; what is read once is read
- * again; a message stands where one ends. */
+/* Any bytes as a message: fields and packed numbers stay inside them, in order, without a gap; what is read once is
+ * read again; a message stands where one ends. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "kit.h"
 #include "proto_reader.h"

@@ -1,5 +1,5 @@
-/* NATS breaks, or what it holds is replaced or taken away: nothing is lost and nothing counts twice, or the program says
- * what happened and stops. */
+/* NATS breaks, or what it holds is replaced or taken away: nothing is lost and nothing counts twice, or the program
+ * says what happened and stops. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -94,7 +94,7 @@ static void everything_killed_at_once_it_goes_on(void **state)
         assert_true(rr_server_restart(&run.world->redis, k % 2 == 0)); /* every other time without its data */
         rr_redis_reconnect(run.world);
         come_back(run.world);
-        rr_run_again(&run);
+        rr_run_restart(&run);
     }
     rr_run_load(&run, rr_run_portion());
     rr_run_end(&run);
@@ -251,7 +251,7 @@ static void its_consumer_deleted_it_says_so(void **state)
     rr_run_compare(&run);
 
     /* Made again, it reads all from the start: everything is there already. */
-    rr_run_again(&run);
+    rr_run_restart(&run);
     rr_run_load(&run, rr_run_portion());
     rr_run_end(&run);
 }
@@ -308,7 +308,7 @@ static void purged_of_what_was_not_read_it_goes_on_with_the_rest(void **state)
     publish_others(run.world, 300);
     rr_stream_purge(run.world, "RESULTS");
     rr_run_load(&run, rr_run_portion());
-    rr_run_again(&run);
+    rr_run_restart(&run);
     rr_run_end(&run);
 }
 
@@ -317,9 +317,9 @@ static void purged_of_what_was_not_read_it_goes_on_with_the_rest(void **state)
 static void answers_that_take_a_second_are_waited_for(void **state)
 {
     rr_setup setup = {.batch = 512, .ack_wait_s = 30};
-    rr_way w;
+    rr_relayed w;
 
-    rr_way_begin(&w, *state, RR_WAY_TO_NATS, &setup, false);
+    rr_relayed_begin(&w, *state, RR_RELAYED_NATS, &setup, false);
     rr_relay_delay(w.relay, 500);
     rr_run_load(&w.run, 500);
     rr_wait_settled(w.run.world, RR_SETTLE_MS);
@@ -327,19 +327,19 @@ static void answers_that_take_a_second_are_waited_for(void **state)
     rr_run_load(&w.run, 300);
     rr_wait_settled(w.run.world, RR_SETTLE_MS);
     rr_relay_delay(w.relay, 0);
-    rr_way_end(&w);
+    rr_relayed_end(&w);
 }
 
 static void bytes_that_come_one_by_one_are_put_together(void **state)
 {
-    rr_way_chopped(*state, RR_WAY_TO_NATS, rr_world_scaled(1000, 5000));
+    rr_relayed_chopped(*state, RR_RELAYED_NATS, rr_world_scaled(1000, 5000));
 }
 
 static const rr_setup ack_all = {.ack_all = true};
 
 static void connections_that_are_half_open_are_left(void **state)
 {
-    rr_way_half_open(*state, RR_WAY_TO_NATS, NULL, 1);
+    rr_relayed_half_open(*state, RR_RELAYED_NATS, NULL, 1);
 }
 
 /* It takes the client 20 s to find out. */
@@ -348,17 +348,17 @@ static void connections_that_are_half_open_are_left_under_ack_all(void **state)
     if (!rr_world_full) {
         skip();
     }
-    rr_way_half_open(*state, RR_WAY_TO_NATS, &ack_all, 1);
+    rr_relayed_half_open(*state, RR_RELAYED_NATS, &ack_all, 1);
 }
 
 static void connections_that_are_reset_again_and_again_are_made_anew(void **state)
 {
-    rr_way_reset(*state, RR_WAY_TO_NATS, NULL, rr_world_scaled(10, 100), 300);
+    rr_relayed_reset(*state, RR_RELAYED_NATS, NULL, rr_world_scaled(10, 100), 300);
 }
 
 static void connections_that_are_reset_under_ack_all_are_made_anew(void **state)
 {
-    rr_way_reset(*state, RR_WAY_TO_NATS, &ack_all, rr_world_scaled(10, 100), 300);
+    rr_relayed_reset(*state, RR_RELAYED_NATS, &ack_all, rr_world_scaled(10, 100), 300);
 }
 
 int main(int argc, char **argv)

@@ -1,5 +1,5 @@
-/* The program is killed at any moment, and records that cannot be taken meet a dead letters' stream that cannot take them
- * either. */
+/* The program is killed at any moment, and records that cannot be taken meet a dead letters' stream that cannot take
+ * them either. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -134,7 +134,7 @@ static void killed_while_the_dead_letters_wait_each_is_there_once(void **state)
     begin_with_full_dead_letters(&run, *state);
     rr_child_kill(run.program);
     rr_stream_make(run.world, "DEAD", "dead.>", 0);
-    rr_run_again(&run);
+    rr_run_restart(&run);
     rr_wait_settled(run.world, RR_SETTLE_MS);
     assert_int_equal(rr_child_stop(run.program, RR_LEAVE_MS), 0);
     rr_run_compare(&run);

@@ -100,7 +100,7 @@ static void flushed_under_load_everything_comes_back(void **state)
     broken_under_load(state, rr_world_scaled(4, 30), 200, flush);
 }
 
-/* All of it is lost while nothing is under way, so what is told of it is exact. */
+/* All of it is lost while nothing is under relayed, so what is told of it is exact. */
 static void lost_at_rest(void **state, bool killed)
 {
     rr_run run;
@@ -223,7 +223,7 @@ static void its_log_cut_short_while_nobody_runs_it_comes_back(void **state)
     rr_server_kill(&run.world->redis);
     assert_int_equal(truncate(log, size), 0);
     come_back(&run, true);
-    rr_run_again(&run);
+    rr_run_restart(&run);
     rr_run_wait_repaired(&run);
     assert_told(&run, floor + 1, last, 300);
     rr_run_end(&run);
@@ -257,7 +257,7 @@ static void start_replica(rr_world *world, rr_server *replica, int master_port)
     rr_redis_reconnect(world);
 }
 
-/* lag: how many records the replica never hears of. */
+/* lag: how many of the last records the replica does not get. */
 static void fail_over(void **state, size_t lag)
 {
     rr_world *world = *state;
@@ -381,8 +381,8 @@ static void add_replica(pair *p, rr_world *world)
     start_replica(world, &p->next, rr_relay_port(p->between));
 }
 
-/* behind: the replica hears nothing of the last records. Else that begins in the midst of what they do, and who does not
- * wait for it acknowledges on. */
+/* behind: the replica does not get the last records. Without that the fault begins while they are being stored, and
+ * a program that does not wait for replicas goes on acknowledging. */
 static void lose_master(pair *p, rr_run *run, bool behind)
 {
     rr_world *world = run->world;
@@ -482,7 +482,7 @@ static void over_its_memory_it_waits_and_goes_on(void **state)
     rr_run_end(&run);
 }
 
-/* The memory ends in the midst of a batch, so that some of it is stored and the rest is not. */
+/* The memory ends during a batch, so that some of it is stored and the rest is not. */
 static void full_in_the_midst_of_a_batch_it_waits_and_goes_on(void **state)
 {
     rr_setup setup = {.batch = 1024};
@@ -603,9 +603,9 @@ static void its_connections_killed_again_and_again_it_goes_on(void **state)
 static void answers_that_take_a_second_are_waited_for(void **state)
 {
     rr_setup setup = {.batch = 1024, .ack_wait_s = 60};
-    rr_way w;
+    rr_relayed w;
 
-    rr_way_begin(&w, *state, RR_WAY_TO_REDIS, &setup, true);
+    rr_relayed_begin(&w, *state, RR_RELAYED_REDIS, &setup, true);
     rr_relay_delay(w.relay, 500);
     rr_run_load(&w.run, rr_run_portion());
     rr_nap_ms((long)rr_world_scaled(3000, 60000));
@@ -614,37 +614,37 @@ static void answers_that_take_a_second_are_waited_for(void **state)
     rr_run_load(&w.run, 100);
     rr_wait_settled(w.run.world, RR_SETTLE_MS);
     rr_relay_delay(w.relay, 0);
-    rr_way_end(&w);
+    rr_relayed_end(&w);
 }
 
 /* Beyond its patience nothing is believed; when it is quicker again it goes on. */
 static void answers_later_than_its_patience_are_not_taken_for_others(void **state)
 {
-    rr_way w;
+    rr_relayed w;
 
-    rr_way_begin(&w, *state, RR_WAY_TO_REDIS, NULL, false);
+    rr_relayed_begin(&w, *state, RR_RELAYED_REDIS, NULL, false);
     rr_run_load(&w.run, rr_run_portion());
     rr_relay_delay(w.relay, 1200); /* there and back: 2.4 s, and it waits for 2 */
     rr_run_load(&w.run, 300);
     rr_child_wait_for(w.run.program, "timed out", SOON_MS);
     rr_nap_ms((long)rr_world_scaled(2000, 30000));
     rr_relay_delay(w.relay, 0);
-    rr_way_end(&w);
+    rr_relayed_end(&w);
 }
 
 static void bytes_that_come_one_by_one_are_put_together(void **state)
 {
-    rr_way_chopped(*state, RR_WAY_TO_REDIS, rr_world_scaled(500, 5000));
+    rr_relayed_chopped(*state, RR_RELAYED_REDIS, rr_world_scaled(500, 5000));
 }
 
 static void connections_that_are_half_open_are_left(void **state)
 {
-    rr_way_half_open(*state, RR_WAY_TO_REDIS, NULL, rr_world_scaled(2, 10));
+    rr_relayed_half_open(*state, RR_RELAYED_REDIS, NULL, rr_world_scaled(2, 10));
 }
 
 static void connections_that_are_reset_again_and_again_are_made_anew(void **state)
 {
-    rr_way_reset(*state, RR_WAY_TO_REDIS, NULL, rr_world_scaled(20, 200), 40);
+    rr_relayed_reset(*state, RR_RELAYED_REDIS, NULL, rr_world_scaled(20, 200), 40);
 }
 
 int main(int argc, char **argv)

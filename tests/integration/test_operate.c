@@ -246,7 +246,7 @@ static void what_the_stream_does_not_cover_is_not_judged(void **state)
     purge_below(world, 51);
     key_of("rr", 5, key); /* of what is purged */
     del(world, key);
-    key_of("rr", 70, key); /* its only record is still there, but nobody can know that */
+    key_of("rr", 70, key); /* its record is still there, but maybe not all of its records */
     del(world, key);
     assert_verified(world, config);
     assert_true(rr_child_has_said(last_child(world), "1 cells equal, 0 differ, 99 not verifiable"));
@@ -504,7 +504,8 @@ static void end_reading(reader *r, unsigned generations)
     assert_int_equal(r->generations, generations);
 }
 
-/* What the facts below a prefix give is what `apply` makes of the history under the newest contract. */
+/* The cells that follow from the facts below a prefix are those that `apply` makes of the history under the newest
+ * contract. */
 static void assert_cells_below(rr_world *world, const char *prefix, const rr_history *history, size_t contract)
 {
     const char *name = history->names[contract];
@@ -811,7 +812,7 @@ static void what_could_not_be_made_again_is_not_given_up(void **state)
     rr_history_fini(&history);
 }
 
-/* An alert that nobody has been told of goes on with the new generation. */
+/* An alert that was not sent yet moves to the new generation. */
 static void alerts_that_wait_are_not_dropped(void **state)
 {
     rr_world *world = *state;

@@ -173,7 +173,7 @@ static void nats_is_away_and_comes_back(void **state)
     close_trouble(&t);
 }
 
-/* It starts before its servers, says what it waits for, and needs nobody when they come. */
+/* The program starts before its servers, logs what it waits for, and goes on by itself when they come. */
 static void started_before_its_servers_it_waits_for_them(void **state)
 {
     rr_world *world = *state;
@@ -191,7 +191,7 @@ static void started_before_its_servers_it_waits_for_them(void **state)
     close_trouble(&t);
 }
 
-static void told_to_leave_it_drains_and_leaves(void **state)
+static void told_to_leave_it_finishes_and_leaves(void **state)
 {
     trouble t;
     long long begun;
@@ -260,7 +260,8 @@ static uint64_t records_of(const rr_history *history, const char *key)
     return count;
 }
 
-/* One cell cannot be stored: its records wait, the others are done. With the key gone it heals by itself. */
+/* One cell cannot be stored: its records wait, and the other records are settled. When the key is gone the cell is
+ * stored. */
 static void poisoned_by(rr_world *world, const char *const *poison)
 {
     rr_setup setup = {.contracts = contract, .names = names};
@@ -322,7 +323,7 @@ int main(int argc, char **argv)
         cmocka_unit_test_setup_teardown(nats_is_away_and_comes_back, rr_world_begin, rr_world_end),
         cmocka_unit_test_setup_teardown(started_before_its_servers_it_waits_for_them, rr_world_begin_lasting,
                                         rr_world_end),
-        cmocka_unit_test_setup_teardown(told_to_leave_it_drains_and_leaves, rr_world_begin, rr_world_end),
+        cmocka_unit_test_setup_teardown(told_to_leave_it_finishes_and_leaves, rr_world_begin, rr_world_end),
         cmocka_unit_test_setup_teardown(told_to_leave_while_redis_is_away_it_leaves, rr_world_begin, rr_world_end),
         cmocka_unit_test_setup_teardown(told_to_leave_while_nats_is_away_it_leaves, rr_world_begin, rr_world_end),
         cmocka_unit_test_setup_teardown(a_key_that_is_a_list_fails_alone, rr_world_begin, rr_world_end),

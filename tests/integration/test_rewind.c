@@ -37,7 +37,7 @@ static int64_t stored_at_us(rr_world *world, uint64_t sequence)
     return time_us;
 }
 
-/* Requests to JetStream that were heard, and how many of them read by a consumer. */
+/* Requests that JetStream received, and how many of them read by a consumer. */
 static int count_requests(natsSubscription *heard, int *by_consumer)
 {
     natsMsg *message = NULL;

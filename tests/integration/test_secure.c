@@ -233,7 +233,7 @@ static void what_is_wrong_is_told_with_its_place_and_its_cause(void **state)
             }
         }
         assert_false(rr_child_has_said(child, "geheim"));
-        assert_false(rr_child_has_said(child, "(conn.c:")); /* where the library is, nobody wants to know */
+        assert_false(rr_child_has_said(child, "(conn.c:")); /* the place in the source of cnats is cut off */
     }
 }
 
@@ -302,7 +302,7 @@ static void the_credentials_of_an_operator_are_taken(void **state)
     assert_int_equal(rr_child_count_before(program, " delivered"), 0);
 }
 
-/* Else nothing would be acknowledged, or nothing would come, and nobody would know why. */
+/* Otherwise nothing would be acknowledged, or nothing would come, and no message would say why. */
 static void what_the_user_may_not_do_is_told(void **state)
 {
     static const char *const denied[] = {"$JS.ACK.", "$JS.API.CONSUMER.MSG.NEXT."};

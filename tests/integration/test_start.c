@@ -1,5 +1,5 @@
-/* What the program insists on before it takes a record, and before it acknowledges one: contracts that are
- * the same for all, dead letters that somebody keeps, and under `ack: all` that nobody else reads. */
+/* What the program checks before it takes a record, and before it acknowledges one: all processes have the same
+ * contracts, a stream keeps the dead letters, and under `ack: all` there is no other reader. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -157,8 +157,8 @@ static bool has_eras(rr_world *world, const void *key)
     return has;
 }
 
-/* Two records, after a retention of an hour was lengthened: one of a window of before, that may be gone by the hour, and
- * one of a window of after. Returns the program, which runs. */
+/* Two records, after a retention of an hour was lengthened: one of a window of before, that may be gone by the hour,
+ * and one of a window of after. Returns the program, which runs. */
 static rr_child *lengthen(rr_world *world, const char *longer, char *old, char *new, size_t room)
 {
     char config[RR_WORLD_PATH];
@@ -392,7 +392,7 @@ static void stop_reader(rr_child *reader)
     }
 }
 
-/* Two readers of one consumer: whoever notices stops, and says why; nothing is lost by it. */
+/* Two readers of one consumer: the one that notices stops and says why; nothing is lost. */
 static void a_second_reader_under_ack_all_is_noticed(void **state)
 {
     rr_world *world = *state;

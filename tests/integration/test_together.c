@@ -1,4 +1,4 @@
-/* Several processes on one durable: whoever is killed, and whenever, the cells are those of the records. */
+/* Several processes on one durable consumer: whichever is killed, at any moment, the cells are those of the records. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -41,7 +41,7 @@ static bool has_delivered(rr_world *world, const void *context)
     return rr_consumer_progress(world).delivered >= *(const uint64_t *)context;
 }
 
-/* Kills it at a moment of its work that nobody chose. */
+/* Kills it at a random moment of its work. */
 static void kill_somewhere(slot *s, rr_history *history, uint64_t from)
 {
     uint64_t at = from + rr_history_draw(history, 500);
@@ -108,7 +108,7 @@ static void assert_they_met(const slot *a, const slot *b, size_t records)
 
     print_message("    %zu records; %llu and %llu acknowledged, %llu swaps lost, %llu delivered again\n", records, by_a,
                   by_b, lost, sum_before(a, " again") + sum_before(b, " again"));
-    /* Of what they count; those that were killed told nobody. */
+    /* Of what the processes count; those that were killed printed no counts. */
     assert_true(by_a * 5 >= by_a + by_b && by_b * 5 >= by_a + by_b && (by_a + by_b) * 2 >= records);
     assert_true(lost > 0);
 }
@@ -263,8 +263,8 @@ static void add_cells(rr_history *history, const char *name, size_t count, uint6
     }
 }
 
-/* It writes to nobody's cells but its own, so nothing that it counts may look like contention. After many new cells it
- * takes the next ones for new too, and Redis tells that they are not. */
+/* Each process writes only its own cells, so nothing that it counts may look like contention. After many new cells
+ * it takes the next ones for new too, and Redis answers that they are not. */
 static void one_process_alone_predicts_wrongly_but_loses_no_swap(void **state)
 {
     enum { CELLS = 300 };

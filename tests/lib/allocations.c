@@ -27,7 +27,7 @@ extern void *HEAP(calloc)(size_t items, size_t bytes);
 extern void *HEAP(realloc)(void *block, size_t bytes);
 extern void HEAP(free)(void *block);
 
-/* libyajl does not look whether it got any memory: that it then crashes is not ours to test. */
+/* libyajl does not check whether it got memory; that it then crashes is not tested here. */
 static bool is_careless(void *caller)
 {
     Dl_info about;

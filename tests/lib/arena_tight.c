@@ -1,5 +1,5 @@
-/* rr_arena with a block for each reservation, given back at every reset: linked into a test in place of the program's
- * own, it lets each allocation fail, and a sanitizer see what the bump of a pointer hides. */
+/* rr_arena with a block for each reservation, which every reset frees. Linked into a test in place of the program's
+ * arena, it lets each single allocation fail, and lets a sanitizer see overruns that a large block would hide. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <rr/arena.h>
 

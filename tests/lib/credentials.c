@@ -1,4 +1,4 @@
-/* Keys in base32 with a check sum, claims signed by who stands above. */
+/* Keys in base32 with a check sum, and claims that the level above signs. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "credentials.h"
 

@@ -1,5 +1,5 @@
-/* What `nsc` would make for a nats-server in operator mode: an operator, a system account, an account with JetStream, and
- * a user of it whose JWT and seed are in a .creds file. All keys are new. */
+/* What `nsc` would make for a nats-server in operator mode: an operator, a system account, an account with
+ * JetStream, and a user of it whose JWT and seed are in a .creds file. All keys are new. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #ifndef RR_TEST_CREDENTIALS_H
 #define RR_TEST_CREDENTIALS_H

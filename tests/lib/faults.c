@@ -69,7 +69,7 @@ void rr_run_load(rr_run *run, size_t count)
     rr_run_publish(run);
 }
 
-void rr_run_again(rr_run *run)
+void rr_run_restart(rr_run *run)
 {
     run->program = rr_child_run(run->world, run->config, NULL);
 }
@@ -199,62 +199,63 @@ void rr_run_break_under_load(rr_run *run, size_t times, size_t most_ms, void (*b
     }
 }
 
-/* ---- the way ---- */
+/* ---- over a relay ---- */
 
-void rr_way_begin(rr_way *way, rr_world *world, rr_way_to to, const rr_setup *setup, bool plain)
+void rr_relayed_begin(rr_relayed *relayed, rr_world *world, rr_relayed_server to, const rr_setup *setup, bool plain)
 {
     rr_setup own = setup == NULL ? (rr_setup){0} : *setup;
     char url[64];
 
-    way->relay = rr_relay_open(to == RR_WAY_TO_NATS ? world->nats.port : world->redis.port);
-    assert_non_null(way->relay);
-    snprintf(url, sizeof url, "%s://127.0.0.1:%d", to == RR_WAY_TO_NATS ? "nats" : "redis", rr_relay_port(way->relay));
-    *(to == RR_WAY_TO_NATS ? &own.nats_url : &own.redis_url) = url;
-    rr_run_begin(&way->run, world, &own, plain);
+    relayed->relay = rr_relay_open(to == RR_RELAYED_NATS ? world->nats.port : world->redis.port);
+    assert_non_null(relayed->relay);
+    snprintf(url, sizeof url, "%s://127.0.0.1:%d", to == RR_RELAYED_NATS ? "nats" : "redis",
+             rr_relay_port(relayed->relay));
+    *(to == RR_RELAYED_NATS ? &own.nats_url : &own.redis_url) = url;
+    rr_run_begin(&relayed->run, world, &own, plain);
 }
 
-void rr_way_end(rr_way *way)
+void rr_relayed_end(rr_relayed *relayed)
 {
-    rr_run_end(&way->run);
-    rr_relay_close(way->relay);
+    rr_run_end(&relayed->run);
+    rr_relay_close(relayed->relay);
 }
 
-void rr_way_chopped(rr_world *world, rr_way_to to, size_t count)
+void rr_relayed_chopped(rr_world *world, rr_relayed_server to, size_t count)
 {
-    rr_way way;
+    rr_relayed relayed;
 
-    rr_way_begin(&way, world, to, NULL, false);
-    rr_relay_chop(way.relay, true);
-    rr_run_load(&way.run, count);
+    rr_relayed_begin(&relayed, world, to, NULL, false);
+    rr_relay_chop(relayed.relay, true);
+    rr_run_load(&relayed.run, count);
     rr_wait_settled(world, RR_SETTLE_MS);
-    rr_relay_chop(way.relay, false);
-    rr_way_end(&way);
+    rr_relay_chop(relayed.relay, false);
+    rr_relayed_end(&relayed);
 }
 
-void rr_way_half_open(rr_world *world, rr_way_to to, const rr_setup *setup, size_t times)
+void rr_relayed_half_open(rr_world *world, rr_relayed_server to, const rr_setup *setup, size_t times)
 {
-    rr_way way;
+    rr_relayed relayed;
 
-    rr_way_begin(&way, world, to, setup, false);
+    rr_relayed_begin(&relayed, world, to, setup, false);
     for (size_t k = 0; k < times; k++) {
-        rr_run_load(&way.run, rr_run_portion());
-        rr_nap_ms((long)rr_history_draw(&way.run.history, 50));
-        rr_relay_forget(way.relay);
-        rr_run_load(&way.run, 100);
+        rr_run_load(&relayed.run, rr_run_portion());
+        rr_nap_ms((long)rr_history_draw(&relayed.run.history, 50));
+        rr_relay_forget(relayed.relay);
+        rr_run_load(&relayed.run, 100);
         rr_wait_settled(world, RR_SETTLE_MS);
     }
-    rr_way_end(&way);
+    rr_relayed_end(&relayed);
 }
 
-void rr_way_reset(rr_world *world, rr_way_to to, const rr_setup *setup, size_t times, size_t most_ms)
+void rr_relayed_reset(rr_world *world, rr_relayed_server to, const rr_setup *setup, size_t times, size_t most_ms)
 {
-    rr_way way;
+    rr_relayed relayed;
 
-    rr_way_begin(&way, world, to, setup, false);
+    rr_relayed_begin(&relayed, world, to, setup, false);
     for (size_t k = 0; k < times; k++) {
-        rr_run_load(&way.run, rr_run_portion() / 10);
-        rr_nap_ms((long)rr_history_draw(&way.run.history, most_ms));
-        rr_relay_reset(way.relay);
+        rr_run_load(&relayed.run, rr_run_portion() / 10);
+        rr_nap_ms((long)rr_history_draw(&relayed.run.history, most_ms));
+        rr_relay_reset(relayed.relay);
     }
-    rr_way_end(&way);
+    rr_relayed_end(&relayed);
 }

@@ -1,9 +1,8 @@
-/* rr_run: the program at work on a history while something breaks, and what must be true afterwards.
+/* rr_run: the program processes a history while something breaks; then the outcome is checked.
  *
  * What is published is remembered. In the end every cell, as readers and as `apply` see it, is what `apply` makes of
- * those records in memory, so nothing was lost and nothing counted twice; `verify` finds no difference; and no record
- * became a dead letter. Everything fails the running test where that is not so.
- */
+ * those records in memory, so nothing was lost and nothing counted twice; `verify` finds no difference; and no
+ * record became a dead letter. A check that does not hold fails the running test. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #ifndef RR_TEST_FAULTS_H
 #define RR_TEST_FAULTS_H
@@ -37,11 +36,11 @@ void rr_run_load(rr_run *run, size_t count);
 /* How many records a test publishes at once. */
 size_t rr_run_portion(void);
 
-/* So many times: publishes a portion, waits a moment (drawn, below `most_ms`) and calls break_it. */
+/* Repeats `times` times: publishes a portion, waits for a random time below `most_ms`, and calls break_it. */
 void rr_run_break_under_load(rr_run *run, size_t times, size_t most_ms, void (*break_it)(rr_run *run));
 
-/* Starts it again. */
-void rr_run_again(rr_run *run);
+/* Starts the program again. */
+void rr_run_restart(rr_run *run);
 
 /* All is acknowledged, nothing is being repaired and nothing halted: the program is told to leave, and everything is
  * compared. */
@@ -61,7 +60,7 @@ uint64_t rr_run_floor(rr_run *run);
 /* Waits until it says that sequences were read again, and all that is left is done. */
 void rr_run_wait_repaired(rr_run *run);
 
-/* An alert about a source, as it lies in the log; the first that has all of `kind` and the words. */
+/* An alert about a source, read from the log: the first line that has all of `kind` and the words. */
 typedef struct rr_notice {
     bool there;
     unsigned long long lost, from, to;
@@ -72,22 +71,22 @@ typedef struct rr_notice {
 rr_notice rr_run_notice(rr_run *run, const char *kind);
 
 /* A run whose program reaches one of the servers only through a relay. */
-typedef struct rr_way {
+typedef struct rr_relayed {
     rr_relay *relay;
     rr_run run;
-} rr_way;
+} rr_relayed;
 
-typedef enum rr_way_to { RR_WAY_TO_NATS, RR_WAY_TO_REDIS } rr_way_to;
+typedef enum rr_relayed_server { RR_RELAYED_NATS, RR_RELAYED_REDIS } rr_relayed_server;
 
 /* As rr_run_begin and rr_run_end. */
-void rr_way_begin(rr_way *way, rr_world *world, rr_way_to to, const rr_setup *setup, bool plain);
-void rr_way_end(rr_way *way);
+void rr_relayed_begin(rr_relayed *relayed, rr_world *world, rr_relayed_server to, const rr_setup *setup, bool plain);
+void rr_relayed_end(rr_relayed *relayed);
 
-/* Whole tests of the way, from begin to end: `count` records whose bytes arrive one by one; connections that are half open
- * after a while, so many times; connections that are reset within most_ms after each tenth of a portion. */
-void rr_way_chopped(rr_world *world, rr_way_to to, size_t count);
-void rr_way_half_open(rr_world *world, rr_way_to to, const rr_setup *setup, size_t times);
-void rr_way_reset(rr_world *world, rr_way_to to, const rr_setup *setup, size_t times, size_t most_ms);
+/* Whole tests over a relay, from begin to end: `count` records whose bytes arrive one by one; connections that
+ * become half open, so many times; connections that are reset within most_ms after each tenth of a portion. */
+void rr_relayed_chopped(rr_world *world, rr_relayed_server to, size_t count);
+void rr_relayed_half_open(rr_world *world, rr_relayed_server to, const rr_setup *setup, size_t times);
+void rr_relayed_reset(rr_world *world, rr_relayed_server to, const rr_setup *setup, size_t times, size_t most_ms);
 
 /* A test with a world of its own; lasting: Redis keeps its data. */
 #define RR_FLEETING(test) cmocka_unit_test_setup_teardown(test, rr_world_begin, rr_world_end)

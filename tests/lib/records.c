@@ -129,7 +129,7 @@ static rr_version version_of(uint64_t number)
     return (rr_version){.epoch = number / 16, .number = number};
 }
 
-/* What a content says follows from the cell and what identifies it. */
+/* The content of a record follows from its cell and its identity. */
 static void say(draft *d, size_t kind, uint64_t identity)
 {
     int64_t value = (int64_t)(mix(d->cell, identity) % 2001) - 1000;

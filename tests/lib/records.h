@@ -1,9 +1,7 @@
-/* Histories of records, encoded as producers send them, and the cells that come of them.
+/* Random histories of records, encoded as producers send them, and the cells that follow from them.
  *
- * A random history never contradicts itself: what a record says follows from
- * its identity. So by the first law its cells do not depend on the order in
- * which the records are taken in, nor on how often.
- */
+ * A random history never contradicts itself: what a record says follows from its identity. So its cells depend
+ * neither on the order in which the records are taken nor on how often (semantics, law 1). */
 /* SPDX-License-Identifier: Apache-2.0 */
 #ifndef RR_TEST_RECORDS_H
 #define RR_TEST_RECORDS_H
@@ -32,7 +30,7 @@ typedef struct rr_history {
 void rr_history_init(rr_history *history, const char *const *names, uint64_t seed);
 void rr_history_fini(rr_history *history);
 
-/* Appends a record; what it points to may go. */
+/* Appends a record; the call copies what it points to. */
 void rr_history_add(rr_history *history, size_t contract, const rr_record *record);
 
 /* Appends something that is no record, or was encoded elsewhere. */

@@ -1,4 +1,4 @@
-/* One thread, one poll over all pairs of connections; what is held back lies in a queue of its direction. */
+/* One thread polls all pairs of connections; bytes that are held back wait in a queue for their direction. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "relay.h"
 
@@ -200,7 +200,7 @@ static bool pass(rr_relay *relay, direction *way)
     return send_on(relay, way->to, relay->bytes, (size_t)got);
 }
 
-/* A client that was forgotten talks to nobody. */
+/* A connection whose client was forgotten: what the server sends is dropped. */
 static bool pass_to_nobody(rr_relay *relay, const pair *p)
 {
     return recv(p->client, relay->bytes, sizeof relay->bytes, MSG_DONTWAIT) > 0;
@@ -336,7 +336,7 @@ void rr_relay_chop(rr_relay *relay, bool chopped)
     atomic_store(&relay->chopped, chopped);
 }
 
-/* What is under way in the thread is over when it has begun anew. */
+/* When the thread has begun a new turn, everything that was under way in the last one is over. */
 static void await_turn(rr_relay *relay)
 {
     unsigned long long seen = atomic_load(&relay->turns);

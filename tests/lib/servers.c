@@ -89,7 +89,7 @@ int rr_server_free_port(void)
     return port;
 }
 
-/* Says `say` (may be NULL) and sees whether the answer begins with `hear`. */
+/* Sends `say` (unless NULL) and tells whether the answer begins with `hear`. */
 static bool answers(int port, const char *say, const char *hear)
 {
     char heard[8] = "";
@@ -260,7 +260,7 @@ static bool start(rr_server *server)
         return false;
     }
     for (int i = 0; i < START_TRIES; i++) {
-        /* Somebody else may take the port between our look and redis's bind: try another one. */
+        /* Another process may take the port between the check and redis's bind: then another port is tried. */
         server->port = server->kind == RR_SERVER_NATS ? 0 : rr_server_free_port();
         if (launch(server)) {
             snprintf(server->url, sizeof server->url, "%s://127.0.0.1:%d",

@@ -37,8 +37,8 @@ bool rr_server_start_nats_domain(rr_server *server, const char *domain, const ch
 /* A port on 127.0.0.1 that nobody listens on now, for what else a server listens on. */
 int rr_server_free_port(void);
 
-/* Starts redis-server without persistence. extra: NULL, or arguments ended by NULL that come after (and so win over)
- * ours, such as "--appendonly", "yes"; the texts must outlive the server. */
+/* Starts redis-server without persistence. extra: NULL, or arguments ended by NULL that come after these and so
+ * override them, such as "--appendonly", "yes"; the texts must outlive the server. */
 bool rr_server_start_redis(rr_server *server, const char *const *extra);
 
 /* SIGTERM, and waits for the end. */

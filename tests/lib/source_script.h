@@ -23,20 +23,20 @@ extern const rr_source_ops rr_source_script_ops; /* its open refuses: make one w
 rr_source *rr_source_script_new(const rr_script_record *records, size_t count,
                                 void (*on_ack)(void *context, const rr_delivery *delivery), void *context);
 
-/* What `info`, `replay` and `find_time` say of the stream: sequences below `first` are gone, those above `last` never were; made at
- * this time. Unset: all records, made at 1. */
+/* What `info`, `replay` and `find_time` say of the stream: sequences below `first` are gone, those above `last`
+ * never were; made at this time. Unset: all records, made at 1. */
 void rr_source_script_set_stream(rr_source *source, uint64_t first, uint64_t last, int64_t created_at_us);
 
 /* Delivers again, from the first, what is not acknowledged. */
 void rr_source_script_rewind(rr_source *source);
 
-/* Delivers this one only when all others were delivered. */
+/* Delivers this record only after all others were delivered. */
 void rr_source_script_hold_back(rr_source *source, uint64_t sequence);
 
 /* The next so many calls of publish store nothing. */
 void rr_source_script_fail_publish(rr_source *source, unsigned times);
 
-size_t rr_source_script_acked(const rr_source *source); /* how many */
+size_t rr_source_script_acked(const rr_source *source); /* how many records were acknowledged */
 bool rr_source_script_is_acked(const rr_source *source, uint64_t sequence);
 bool rr_source_script_has_letter(const rr_source *source, uint64_t sequence);
 

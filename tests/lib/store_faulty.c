@@ -1,4 +1,4 @@
-/* A store in front of a store, with a plan of what goes wrong. */
+/* A store in front of another one, with a plan of faults. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "store_faulty.h"
 
@@ -12,7 +12,7 @@ struct rr_store {
     const rr_fault *plan;
     size_t faults;
     size_t calls[RR_FAULT_OPS];
-    /* swaps on their way; at most one call of them */
+    /* swaps that are carried out later; those of one call at most */
     rr_arena arena;
     rr_swap *late;
     size_t late_count, late_in;
@@ -45,7 +45,7 @@ void rr_store_faulty_settle(rr_store *store)
     }
 }
 
-/* Every call lets time go by. */
+/* Called by each op: carries out the late swaps that are due. */
 static void pass(rr_store *store)
 {
     if (store->late_count != 0 && --store->late_in == 0) {
@@ -110,7 +110,7 @@ static void keep_for_later(rr_store *store, const rr_swap *swaps, size_t count, 
     store->late_in = late == 0 ? 1 : late;
 }
 
-/* Counts a call; the fault it meets, or NULL. A rival is done with here. */
+/* Counts a call of an op; returns the fault that hits it, or NULL. A rival has run by then. */
 static const rr_fault *meet(rr_store *store, rr_fault_op op)
 {
     size_t call = ++store->calls[op];
@@ -206,11 +206,11 @@ static rr_status faulty_confirm(rr_store *store, rr_error *error)
     return meet(store, RR_FAULT_CONFIRM) != NULL ? broken(error) : store->ops->confirm(store->inner, error);
 }
 
-static rr_status faulty_log_read(rr_store *store, rr_slice log_key, const char *drainer, int idle_ms, size_t most,
+static rr_status faulty_log_read(rr_store *store, rr_slice log_key, const char *consumer, int idle_ms, size_t most,
                                  rr_arena *arena, rr_log_entry **entries, size_t *count, rr_error *error)
 {
     pass(store);
-    return store->ops->log_read(store->inner, log_key, drainer, idle_ms, most, arena, entries, count, error);
+    return store->ops->log_read(store->inner, log_key, consumer, idle_ms, most, arena, entries, count, error);
 }
 
 static rr_status faulty_log_done(rr_store *store, rr_slice log_key, const rr_slice *ids, size_t count, rr_error *error)

@@ -124,7 +124,7 @@ static void show_log(const rr_child *child)
     free(said);
 }
 
-/* A test that ended well has waited for its children; so what still runs tells of a failure. */
+/* A test that passed has waited for its children, so one that still runs is a sign of a failure. */
 int rr_world_end(void **state)
 {
     rr_world *world = *state;
@@ -276,7 +276,7 @@ static bool reap(rr_child *child, int options)
     return child->pid == 0;
 }
 
-/* What a machine at rest needs at most, a busy one may need several times. This only bounds a hang. */
+/* The time that an idle machine needs at most; a busy one may need several times as much. It only bounds a hang. */
 static long long patience(int within_ms)
 {
     return 6LL * within_ms;
@@ -366,7 +366,7 @@ void rr_child_wait_for(const rr_child *child, const char *text, int within_ms)
                 return;
             }
             if (child->pid == 0) {
-                show_log(child); /* the others are shown at the end */
+                show_log(child); /* the logs of the others are shown at the end */
                 fail_msg("%s: it ended before it said \"%s\"", child->log, text);
             }
             fail_msg("%s: it did not say \"%s\" in %lld ms", child->log, text, patience(within_ms));
@@ -432,7 +432,7 @@ char *rr_world_output(rr_world *world, const char *const *words, int *exit_code)
     }
     if (exit_code == NULL) {
         assert_int_equal(code, 0);
-        world->child_count--; /* it is over, and has nothing to tell */
+        world->child_count--; /* it has ended, and its log is not needed */
     } else {
         *exit_code = code;
     }

@@ -41,7 +41,8 @@ extern const char *rr_world_program;
 extern bool rr_world_full; /* --full: the long version */
 extern unsigned long long rr_world_seed;
 
-/* PROGRAM [--full] [--seed N] [--only PATTERN]. Returns 77, the exit code of a skipped test, where a server is not installed; else 0. */
+/* PROGRAM [--full] [--seed N] [--only PATTERN]. Returns 77, the exit code of a skipped test, where a server is not
+ * installed; else 0. */
 int rr_world_main(int argc, char **argv);
 
 /* How much: `full` under --full, else `usual`. */
@@ -66,7 +67,7 @@ typedef struct rr_setup {
     const char *source;       /* its name; NULL: results */
     const char *consumer;     /* NULL: reconciler, the one that publish.h looks at */
     size_t batch, pulls;      /* 0: the program's own */
-    int ack_wait_s;           /* 0: 2, so that what is let go comes again soon */
+    int ack_wait_s;           /* 0: 2, so that what is not acknowledged comes again soon */
     int redis_timeout_ms;     /* 0: the program's own */
     bool ack_all;
     int wait_replicas;
@@ -84,15 +85,15 @@ rr_child *rr_child_run(rr_world *world, const char *config, const char *more);
 
 void rr_child_signal(const rr_child *child, int number);
 
-/* Waits for its end; fails the test where it takes far longer than `within_ms`, as all waiting here. Returns the exit
- * code, -1 if it was killed. */
+/* Waits for its end, and fails the test if it takes far longer than `within_ms`, as all waits here do. Returns the
+ * exit code, -1 if a signal killed it. */
 int rr_child_wait(rr_child *child, int within_ms);
 
 /* SIGTERM, and its exit code. */
 int rr_child_stop(rr_child *child, int within_ms);
 void rr_child_kill(rr_child *child);
 
-/* All it said so far; the caller frees it. */
+/* Its standard error so far; the caller frees it. */
 char *rr_child_said(const rr_child *child);
 bool rr_child_has_said(const rr_child *child, const char *text);
 void rr_child_wait_for(const rr_child *child, const char *text, int within_ms);
@@ -102,7 +103,8 @@ void rr_child_wait_for(const rr_child *child, const char *text, int within_ms);
 unsigned long long rr_child_count_before(const rr_child *child, const char *word);
 unsigned long long rr_child_count_after(const rr_child *child, const char *word);
 
-/* Runs the program to its end: its standard output, which the caller frees. exit_code may be NULL: then it must be 0. */
+/* Runs the program to its end: its standard output, which the caller frees. exit_code may be NULL: then it must be
+ * 0. */
 char *rr_world_output(rr_world *world, const char *const *words, int *exit_code);
 
 /* ---- Redis ---- */
@@ -128,7 +130,8 @@ void rr_redis_reconnect(rr_world *world);
 void rr_nap_ms(long ms);
 long long rr_now_ms(void); /* monotonic */
 
-/* Polls until `true_now` says so; or fails the test, saying what was waited for. Returns how long. */
+/* Polls until `true_now` returns true, or fails the test with the name of what it waited for. Returns the
+ * milliseconds. */
 long long rr_wait(rr_world *world, bool (*true_now)(rr_world *, const void *), const void *context, int within_ms,
                   const char *what);
 

@@ -13,7 +13,7 @@ enum { STACK = 512 * 1024, TURNS_MAX = 200000 };
 
 #define START_US INT64_C(1767261800000000) /* 2026-01-01T10:03:20Z */
 #define DAY_US (86400 * RR_SECOND_US)
-#define PATIENCE_US (400 * RR_SECOND_US) /* from the last fault until all is at rest */
+#define PATIENCE_US (400 * RR_SECOND_US) /* from the last fault until nothing is under way */
 
 rr_sim rr_sim_now;
 
@@ -191,8 +191,8 @@ static void jump(rr_sim_fault fault, int64_t by_us)
     }
 }
 
-/* A server that comes back has lost what it had not on disk, or its replica takes over, which has what it confirmed; and
- * nobody's connection holds. */
+/* A server that comes back has lost what was not on its disk, or its replica takes over, which has what it
+ * confirmed. All connections end. */
 static void lose_sink(void)
 {
     uint64_t safe = sim->waits ? sim->store.confirmed : 0;
@@ -384,25 +384,25 @@ static void set_options(rr_sim_engine *e)
         e->store_ops.swap_ahead = NULL;
         e->store_ops.swap_end = NULL;
     }
-    e->live_source = (rr_bound_source){.ops = &rr_sim_source_ops,
-                                       .source = &e->source,
-                                       .name = RR_SLICE("src"),
-                                       .stream = RR_SLICE("RESULTS"),
-                                       .consumer = RR_SLICE("c"),
-                                       .batch = sim->batch,
-                                       .dead_letters = "rr.dead",
-                                       .route = route,
-                                       .context = sim->contract};
+    e->bound_source = (rr_bound_source){.ops = &rr_sim_source_ops,
+                                        .source = &e->source,
+                                        .name = RR_SLICE("src"),
+                                        .stream = RR_SLICE("RESULTS"),
+                                        .consumer = RR_SLICE("c"),
+                                        .batch = sim->batch,
+                                        .dead_letters = "rr.dead",
+                                        .route = route,
+                                        .context = sim->contract};
     e->contract = (rr_bound_contract){.contract = sim->contract, .text = RR_SLICE("name: law\n")};
-    e->live_channel = (rr_bound_channel){.ops = &rr_sim_channel_ops, .channel = &e->channel};
+    e->bound_channel = (rr_bound_channel){.ops = &rr_sim_channel_ops, .channel = &e->channel};
     e->options = (rr_service_options){.env.store_ops = &e->store_ops,
                                       .env.store = &e->store,
                                       .env.prefix = RR_SLICE("rr"),
-                                      .env.sources = &e->live_source,
+                                      .env.sources = &e->bound_source,
                                       .env.source_count = 1,
                                       .env.contracts = &e->contract,
                                       .env.contract_count = 1,
-                                      .channels = &e->live_channel,
+                                      .channels = &e->bound_channel,
                                       .channel_count = 1,
                                       .drain_timeout_ms = 1000,
                                       .predict_from = sim->predict_from,

@@ -70,9 +70,9 @@ const char *rr_sim_fault_word(rr_sim_fault fault);
     X(store, swap_end, (rr_store * store, rr_error * error), (store, error)) \
     X(store, confirm, (rr_store * store, rr_error * error), (store, error)) \
     X(store, log_read, \
-      (rr_store * store, rr_slice key, const char *drainer, int idle_ms, size_t most, rr_arena *arena, \
+      (rr_store * store, rr_slice key, const char *consumer, int idle_ms, size_t most, rr_arena *arena, \
        rr_log_entry **entries, size_t *count, rr_error *error), \
-      (store, key, drainer, idle_ms, most, arena, entries, count, error)) \
+      (store, key, consumer, idle_ms, most, arena, entries, count, error)) \
     X(store, log_done, (rr_store * store, rr_slice key, const rr_slice *ids, size_t count, rr_error *error), \
       (store, key, ids, count, error)) \
     X(store, note_get, (rr_store * store, rr_slice key, rr_arena * arena, rr_slice * value, rr_error * error), \
@@ -316,9 +316,9 @@ typedef struct rr_sim_engine {
     struct rr_channel channel;
     rr_store_ops store_ops;
     rr_service_options options;
-    rr_bound_source live_source;
+    rr_bound_source bound_source;
     rr_bound_contract contract;
-    rr_bound_channel live_channel;
+    rr_bound_channel bound_channel;
     rr_service_totals totals;
     rr_status status;
     rr_error error;

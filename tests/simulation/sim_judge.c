@@ -139,8 +139,8 @@ static bool contradicts(rr_alert_set alerts)
     return (alerts & (RR_BIT(RR_ALERT_EQUIVOCATION) | RR_BIT(RR_ALERT_RETRACTION_MISMATCH))) != 0;
 }
 
-/* Joining it once more must bring nothing: its effect is stored. Not so what contradicted when it came: then it was no
- * fact, and coming again it may be one (semantics, sections 6 and 8), or take the place of the latest contender. */
+/* Joining it once more must change nothing, since its effect is stored. Except for what contradicted when it came:
+ * it was no fact then, and may become one now (semantics, sections 6 and 8), or replace the latest contender. */
 static void check_effect(const rr_sim_message *message, size_t sequence, rr_arena *arena)
 {
     rr_unit unit;
@@ -185,7 +185,8 @@ static void check_alerts(const rr_sim_engine *e, const rr_delivery *deliveries, 
 {
     rr_slice key = sim->source.messages[deliveries[first].stream_sequence - 1].key;
     const rr_sim_base *base = base_of(e, key);
-    /* It had the value at hand, and wrote nothing: then it is what is there, if nobody else writes, nor a repair. */
+    /* It had the value already, and wrote nothing: then the stored value is this one, unless another process or a
+     * repair wrote. */
     bool alone = sim->engines[1].lives == 0 && !sim->took[RR_SIM_UNKNOWN_LATE] && !sim->took[RR_SIM_SINK_SUFFIX] &&
                  !sim->took[RR_SIM_SINK_FLUSH];
     rr_unit unit;
@@ -196,14 +197,14 @@ static void check_alerts(const rr_sim_engine *e, const rr_delivery *deliveries, 
     for (size_t k = first; k < count; k++) {
         rr_sim_message *message = &sim->source.messages[deliveries[k].stream_sequence - 1];
         rr_outcome outcome;
-        bool own_disorder;
+        bool is_reordered;
 
         if (message->refused || !rr_slice_equal(message->key, key)) {
             continue;
         }
         outcome = join(&unit, &message->record, arena);
-        own_disorder = outcome.verdict == RR_VERDICT_STALE && message->record.stream_sequence < unit.stream_sequence;
-        need_alerts(message, own_disorder ? outcome.alerts & ~RR_BIT(RR_ALERT_STALE_OVERWRITE) : outcome.alerts);
+        is_reordered = outcome.verdict == RR_VERDICT_STALE && message->record.stream_sequence < unit.stream_sequence;
+        need_alerts(message, is_reordered ? outcome.alerts & ~RR_BIT(RR_ALERT_STALE_OVERWRITE) : outcome.alerts);
         if (outcome.grew) {
             unit.stream = message->record.stream;
             unit.stream_sequence = message->record.stream_sequence;
@@ -307,7 +308,8 @@ static bool readers_differ(const rr_sim_message *message, uint64_t before)
     return differ;
 }
 
-/* If a repair brings back what readers had lost, somebody must be told. A live record that comes in between may hide it. */
+/* If a repair brings back what readers had lost, somebody must be told. A live record that comes in between may hide
+ * it. */
 void rr_judge_swapped(const rr_sim_engine *e, rr_slice key, uint64_t before)
 {
     for (size_t k = 0; k < sim->source.count; k++) {
@@ -526,7 +528,7 @@ static bool was_told(const rr_sim_message *message)
 static void check_notices(void)
 {
     bool lost = sim->took[RR_SIM_SINK_SUFFIX] || sim->took[RR_SIM_SINK_FLUSH];
-    /* Before the first checkpoint could be written nobody knows what the store should have. */
+    /* Until the first checkpoint is written, it is not known what the store should have. */
     bool unsure = sim->took[RR_SIM_STORE_AWAY] || sim->took[RR_SIM_QUEUE_AWAY];
 
     for (size_t k = 0; k < sim->source.count; k++) {

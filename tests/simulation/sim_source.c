@@ -11,7 +11,7 @@
 static rr_sim *const sim = &rr_sim_now;
 static rr_sim_source *const src = &rr_sim_now.source;
 
-/* A delivery in an engine's hands: its bytes are its own, and go when it is acknowledged or let go. */
+/* A delivery that an engine has: its bytes belong to it, and are freed when it is acknowledged or released. */
 typedef struct hold {
     struct hold *next;
     size_t message;
@@ -285,7 +285,7 @@ static void do_source_release(rr_source *source, const rr_delivery *deliveries, 
         if (leaving && sim->ack == RR_ACK_EXPLICIT && message->place == RR_SIM_OUT && away(NULL) == RR_OK) {
             message->due_us = sim->time_us;
         }
-        rr_sim_say("lets go of %llu", (unsigned long long)deliveries[k].stream_sequence);
+        rr_sim_say("releases %llu", (unsigned long long)deliveries[k].stream_sequence);
         drop(source->engine, &deliveries[k]);
     }
     source->engine->base_count = 0;
@@ -313,7 +313,7 @@ static rr_status do_source_publish(rr_source *source, rr_publication *publicatio
 
     (void)source;
     if (status != RR_OK) {
-        stored = rr_sim_below((unsigned)count + 1); /* they may have come, and nobody says so */
+        stored = rr_sim_below((unsigned)count + 1); /* they may have come, without an answer */
     }
     for (size_t k = 0; k < stored; k++) {
         /* Subjects are not ended: they lie in the batch's memory with bytes behind them. */

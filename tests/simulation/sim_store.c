@@ -392,7 +392,7 @@ static rr_swap keep_swap(const rr_swap *from)
     return to;
 }
 
-/* Without an answer, and some time later: nobody waits for it any more. */
+/* Carried out some time later, without an answer: the caller does not wait for it any more. */
 void rr_sim_do_late(void)
 {
     size_t count = st->late_count;
@@ -508,13 +508,13 @@ static rr_status do_store_confirm(rr_store *store, rr_error *error)
     return status == RR_OK ? confirm(error) : status;
 }
 
-static rr_status do_store_log_read(rr_store *store, rr_slice key, const char *drainer, int idle_ms, size_t most,
+static rr_status do_store_log_read(rr_store *store, rr_slice key, const char *consumer, int idle_ms, size_t most,
                                    rr_arena *arena, rr_log_entry **entries, size_t *count, rr_error *error)
 {
     rr_sim_engine *e = store->engine;
     rr_status status = away(store, error);
 
-    (void)drainer;
+    (void)consumer;
     *count = 0;
     *entries = rr_arena_zero(arena, (st->entry_count + 1) * sizeof **entries);
     RR_MUST(*entries != NULL);

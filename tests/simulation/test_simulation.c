@@ -7,9 +7,9 @@
  *   test_simulation --order MODE:DIGITS [--crash-at N] [--verbose]
  *                                                       one order of the records of a mode, as a report names it
  *
- * It also replays the seeds of seeds.txt. Where no engine was killed before or behind some call of a port, further seeds
- * are aimed at it, until one was; it fails where AIMED_MAX of them do not get there. It prints how often that was, and in
- * how many runs each pair of faults took effect; under --full it fails where that is fewer than 20.
+ * It also replays the seeds of seeds.txt. Where no engine was killed before or behind some call of a port, further
+ * seeds are aimed at it, until one was; it fails where AIMED_MAX of them do not get there. It prints how often that
+ * was, and in how many runs each pair of faults took effect; under --full it fails where that is fewer than 20.
  */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "sim.h"
@@ -51,7 +51,7 @@ static rr_sim *const sim = &rr_sim_now;
 
 const char *__asan_default_options(void);
 
-/* Who is killed leaves memory behind, on stacks that nobody returns to. */
+/* An engine that is killed leaves memory on stacks that no thread returns to. */
 const char *__asan_default_options(void)
 {
     return "detect_leaks=0:detect_stack_use_after_return=0";

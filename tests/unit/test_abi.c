@@ -1,6 +1,6 @@
-/* A plugin of another build passes structs to the program and takes its own. Where one of them has changed and the number
- * has not, neither side notices. Whoever changes a struct finds this test, raises RR_PLUGIN_ABI, and then the numbers
- * here. They are those of 64-bit machines. */
+/* A plugin of another build passes structs to the program and takes its own. Where one of them has changed and the
+ * number has not, neither side notices. Whoever changes a struct finds this test, raises RR_PLUGIN_ABI, and then the
+ * numbers here. They are those of 64-bit machines. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <setjmp.h>
 #include <stdarg.h>

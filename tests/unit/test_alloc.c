@@ -1,6 +1,6 @@
-/* Every allocation fails once, and then it and all behind it: while records are decoded, batches decided, contracts and
- * configurations read, stores verified, and the loop runs. Nothing crashes or leaks, and nothing is acknowledged whose effect, alert or
- * dead letter is not stored. */
+/* Every allocation fails once, and then it and all behind it: while records are decoded, batches decided, contracts
+ * and configurations read, stores verified, and the loop runs. Nothing crashes or leaks, and nothing is acknowledged
+ * whose effect, alert or dead letter is not stored. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <stdarg.h>
 #include <stddef.h>
@@ -298,7 +298,7 @@ static bool is_held(rr_store *store, const rr_item *item, rr_arena *arena)
 typedef struct witness {
     rr_store *store;
     rr_source *source;
-    const bool *due; /* by sequence: its decision is to be logged; NULL: nobody knows yet */
+    const bool *due; /* by sequence: its decision is to be logged; NULL: not known yet */
 } witness;
 
 /* An acknowledgement: its effect and alert, or its dead letter, must be stored by now. */
@@ -350,7 +350,7 @@ static rr_status send_nothing(rr_channel *channel, const rr_alert_message *messa
     return RR_OK;
 }
 
-static rr_status run_live(rr_store *store, rr_source *source, rr_error *error)
+static rr_status run_service(rr_store *store, rr_source *source, rr_error *error)
 {
     static const rr_channel_ops channel_ops = {.send = send_nothing};
     static atomic_int stop;
@@ -384,7 +384,7 @@ static void open_store(rr_store **store)
 }
 
 /* One run with a fault, and one without that ends the work. True: the fault was reached. */
-static bool live_with_fault(size_t nth, bool all, const snapshot *wanted, const bool *due)
+static bool serve_with_fault(size_t nth, bool all, const snapshot *wanted, const bool *due)
 {
     witness w = {.due = due};
     snapshot got;
@@ -397,11 +397,11 @@ static bool live_with_fault(size_t nth, bool all, const snapshot *wanted, const 
     open_store(&w.store);
     w.source = rr_source_script_new(script, LINES, check_ack, &w);
     rr_allocations_resume(true);
-    status = run_live(w.store, w.source, &error);
+    status = run_service(w.store, w.source, &error);
     rr_allocations_pause();
     assert_true(status == RR_OK || error.text[0] != '\0');
     rr_source_script_rewind(w.source);
-    assert_int_equal(run_live(w.store, w.source, &error), RR_OK);
+    assert_int_equal(run_service(w.store, w.source, &error), RR_OK);
     assert_int_equal(rr_source_script_acked(w.source), LINES);
     take_snapshot(&got, w.store);
     assert_same_cells(wanted, &got);
@@ -422,12 +422,13 @@ static void undisturbed(snapshot *wanted, bool due[LINES + 1], rr_store **store)
 
     open_store(&w.store);
     w.source = rr_source_script_new(script, LINES, check_ack, &w);
-    assert_int_equal(run_live(w.store, w.source, &error), RR_OK);
+    assert_int_equal(run_service(w.store, w.source, &error), RR_OK);
     assert_int_equal(rr_source_script_acked(w.source), LINES);
     take_snapshot(wanted, w.store);
     assert_int_equal(wanted->count, 4 + 3 + 1); /* four cells, three sessions and their index */
     memcpy(due, logged, sizeof logged);
-    /* Stale, equivocation, refused, unrouted, too late; and one that is stale in a batch where its cell stays as it is. */
+    /* Stale, equivocation, refused, unrouted, too late; and one that is stale in a batch where its cell stays as it
+     * is. */
     assert_true(due[2] && due[3] && due[21] && due[23] && due[24] && due[LINES]);
     rr_source_script_ops.close(w.source);
     *store = w.store;
@@ -445,7 +446,7 @@ static void the_loop_acknowledges_nothing_that_is_not_stored(void **state)
     for (size_t a = 0; a < 2; a++) {
         size_t nth = 1;
 
-        while (live_with_fault(nth, both[a], &wanted, due)) {
+        while (serve_with_fault(nth, both[a], &wanted, due)) {
             assert_true(++nth < ATTEMPTS_MAX);
         }
         assert_true(nth > 10);

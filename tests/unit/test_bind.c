@@ -1,5 +1,5 @@
-/* How a source binds again after its connection broke. The server of the client is a thread; what cnats does is played here:
- * the functions below take the place of its own. */
+/* How a source binds again after its connection broke. The server of the client is a thread; what cnats does is
+ * played here: the functions below take the place of its own. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <stdarg.h>
 #include <stddef.h>
@@ -24,7 +24,7 @@ static struct {
     pthread_t thread;
     pthread_mutex_t lock;
     char heard[HEARD];
-    size_t heard_len, answered; /* of what was heard, up to where each PING has its PONG */
+    size_t heard_len, answered; /* of what was received, up to the last PING that was answered */
 } server = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 static rr_nats nats = {.place = "nats://there"};
@@ -33,7 +33,7 @@ static rr_source source;
 /* What the consumer's info is. */
 static bool answers;
 static uint64_t delivered, floor_of, waiting;
-static bool heard_before; /* when it was asked for, the server had heard of the subscription */
+static bool heard_before; /* when it was asked for, the server had received the subscription */
 
 static bool has_heard(const char *text)
 {
@@ -232,8 +232,8 @@ static void what_is_outstanding_is_known_before_anything_is_acknowledged(void **
     assert_false(rr_js_is_bound(&source));
 }
 
-/* Else what the server gives to the subscription of before, after it said how much it has delivered, looks like a delivery
- * to a second reader. */
+/* Else what the server gives to the subscription of before, after it said how much it has delivered, looks like a
+ * delivery to a second reader. */
 static void deliveries_are_counted_when_none_goes_elsewhere_any_more(void **state)
 {
     (void)state;
@@ -247,7 +247,7 @@ static void deliveries_are_counted_when_none_goes_elsewhere_any_more(void **stat
     assert_int_equal(source.excuse_gaps_until_ms, 0); /* on the same connection nothing is to be forgiven */
 }
 
-/* The server says for itself that nobody answers our pulls. */
+/* The server answers that nobody takes our pulls. */
 static void where_jetstream_is_away_that_is_told(void **state)
 {
     char line[256];
@@ -261,7 +261,7 @@ static void where_jetstream_is_away_that_is_told(void **state)
     rr_nats_socket_wait(&source.client.socket, false, 60000);
     source.heard_ms = rr_nats_now_ms() - 60000;
     assert_int_equal(fetch(), RR_UNAVAILABLE);
-    assert_true(source.pause_until_ms > 0); /* and it was heard */
+    assert_true(source.pause_until_ms > 0); /* and the client received that */
 }
 
 /* What a cluster that has just started does not know yet is not gone. */

@@ -1,5 +1,5 @@
 /* Messages of several records: they settle together, one dead letter names those that were refused, skipped ones are
- * acknowledged, and a wrong mapping drains nothing. */
+ * acknowledged, and a wrong mapping acknowledges nothing. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -429,13 +429,13 @@ static rr_status run(world *w, const char *contract, bool accept)
                             .batch = 1,
                             .dead_letters = "dead",
                             .route = route};
-    rr_bound_contract live = {.eras = &w->eras};
+    rr_bound_contract bound = {.eras = &w->eras};
     rr_service_options options = {.env.store_ops = &w->ops,
                                   .env.store = w->store,
                                   .env.prefix = RR_SLICE("rr"),
                                   .env.sources = &over,
                                   .env.source_count = 1,
-                                  .env.contracts = &live,
+                                  .env.contracts = &bound,
                                   .env.contract_count = 1,
                                   .accept_contract = accept ? rr_contract_reread : NULL,
                                   .until_idle = true,
@@ -451,8 +451,8 @@ static rr_status run(world *w, const char *contract, bool accept)
     assert_int_equal(rr_contracts_parse("contracts", rr_buf_view(&yaml), &contracts, &problems), RR_OK);
     contracts.items[0].eras = &w->eras;
     rr_contract_print(&contracts.items[0], &text);
-    live.contract = &contracts.items[0];
-    live.text = rr_buf_view(&text);
+    bound.contract = &contracts.items[0];
+    bound.text = rr_buf_view(&text);
     w->totals = (rr_service_totals){0};
     w->said[0] = '\0';
     status = rr_service_run(&options, &w->totals, &w->error);
@@ -528,7 +528,8 @@ static void an_old_record_is_too_late_after_the_change(void **state)
     end_world(w);
 }
 
-/* The queue stored it long ago, but it is processed only now: by the wall clock its cell is gone, as before the change. */
+/* The queue stored it long ago, but it is processed only now: by the wall clock its cell is gone, as before the
+ * change. */
 static void what_may_be_gone_stays_gone(void **state)
 {
     world *w = begin_world();
@@ -650,11 +651,11 @@ static void while_it_waits_for_them_it_can_be_stopped(void **state)
                                   .env.pause_ms = no_pause,
                                   .env.log = hear_and_stop};
     rr_contract contract = kept_for(DAY, DAY);
-    rr_bound_contract live = {&contract, RR_SLICE(TEXT), &w->eras};
+    rr_bound_contract bound = {&contract, RR_SLICE(TEXT), &w->eras};
 
     (void)state;
     silent = UINT32_MAX;
-    options.env.contracts = &live;
+    options.env.contracts = &bound;
     assert_int_equal(rr_service_run(&options, &w->totals, &w->error), RR_OK);
     assert_int_equal(w->totals.outages, 1);
     end_world(w);

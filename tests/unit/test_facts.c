@@ -1,4 +1,5 @@
-/* Facts as bytes: a store's bytes are input. Whatever they are, reading them ends, and what it takes writes the same. */
+/* Facts as bytes: a store's bytes are input. Whatever they are, reading them ends, and what it takes writes the
+ * same. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,5 +1,5 @@
-/* Finding a place by time, over streams with gaps, equal times and several subjects. The stream's leader is played here:
- * the functions below take the place of those of cnats. */
+/* Finding a place by time, over streams with gaps, equal times and several subjects. The stream's leader is played
+ * here: the functions below take the place of those of cnats. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <stdarg.h>
 #include <stddef.h>
@@ -13,8 +13,8 @@
 
 enum { MOST = 64, LONG = 1000000 };
 
-/* One character a message: a digit is the time of one on `orders`, a letter (a: 0, b: 1, ...) of one on `other`; a point
- * is a message that was removed. Before them, as many are gone as `first` says. */
+/* One character a message: a digit is the time of one on `orders`, a letter (a: 0, b: 1, ...) of one on `other`; a
+ * point is a message that was removed. Before them, as many are gone as `first` says. */
 static const char *messages;
 static uint64_t first;
 static unsigned requests;

@@ -45,7 +45,7 @@ static void test_RECORD_BYTES(void **state)
         rr_buf_char(&json, '}');
         assert_int_equal(json.len, RR_LIMIT_RECORD_BYTES + over);
         assert_int_equal(rr_record_from_json(rr_buf_view(&json), &arena, &record, &clock_us, NULL), wanted);
-        /* field 9999, a string of a length in three bytes: one that nobody knows, and that is skipped */
+        /* field 9999, a string with a length of three bytes: an unknown field, which is skipped */
         rr_buf_put(&proto, "\xfa\xf0\x04", 3);
         repeated(&proto, '\0', 3);
         for (size_t k = 0, rest = RR_LIMIT_RECORD_BYTES + over - 6; k < 3; k++, rest >>= 7) {

@@ -1,5 +1,5 @@
-/* A client on a pair of sockets: what it makes of the bytes of a server, however they arrive, and of a server that does not
- * read. */
+/* A client on a pair of sockets: how it reads the bytes of a server, in whatever pieces they arrive, and how it
+ * treats a server that does not read. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <stdarg.h>
 #include <stddef.h>
@@ -16,7 +16,7 @@
 
 enum { BIG = 1024 * 1024 };
 
-/* A client that has been greeted and has subscribed; *server is the other end. */
+/* A client that has logged in and subscribed; *server is the other end. */
 static void begin(rr_nats_client *client, int *server)
 {
     int ends[2];
@@ -251,7 +251,7 @@ static void a_line_without_end_ends_it(void **state)
     close(server);
 }
 
-static void what_the_server_complains_of_is_kept(void **state)
+static void errors_of_the_server_are_kept(void **state)
 {
     rr_nats_client client = {0};
     rr_nats_client_message message;
@@ -419,7 +419,7 @@ int main(void)
         cmocka_unit_test(a_message_may_be_larger_than_a_piece),
         cmocka_unit_test(what_no_nats_server_sends_ends_it),
         cmocka_unit_test(a_line_without_end_ends_it),
-        cmocka_unit_test(what_the_server_complains_of_is_kept),
+        cmocka_unit_test(errors_of_the_server_are_kept),
         cmocka_unit_test(what_does_not_go_at_once_goes_later),
         cmocka_unit_test(what_was_sent_takes_no_room),
         cmocka_unit_test(a_flush_waits_for_the_answer_to_its_own_ping),

@@ -1,5 +1,5 @@
-/* How a client joins the connection that cnats holds, with servers that say what they are told to: the first connection to
- * each is that of cnats, the ones behind it are the client's. */
+/* How a client joins the connection that cnats holds, with servers that say what they are told to: the first
+ * connection to each is that of cnats, the ones behind it are the client's. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <stdarg.h>
 #include <stddef.h>
@@ -20,7 +20,8 @@ enum { CONNECTIONS = 3, HEARD = 8192, TIMEOUT_MS = 2000, LONG_MS = 60000 };
 #define INFO "INFO {\"server_id\":\"s\",\"version\":\"2.9.10\",\"proto\":1,\"headers\":true,\"max_payload\":1048576"
 #define PLAIN INFO "}\r\n"
 
-/* One connection: what the server says at once, and when it was asked by a PING (NULL: nothing). ends: then it closes. */
+/* One connection: what the server says at once, and when it was asked by a PING (NULL: nothing). ends: then it
+ * closes. */
 typedef struct script {
     const char *hello, *answer;
     bool ends;
@@ -124,8 +125,8 @@ static rr_nats *join(const fake *server, const char *who, rr_nats_options *optio
     return nats;
 }
 
-/* The server's words may come in any pieces: what is behind the answer to the greeting belongs to the client. */
-static void what_comes_behind_the_greeting_is_not_lost(void **state)
+/* The server may send its bytes in any pieces: those behind the end of the handshake belong to the client. */
+static void what_comes_behind_the_handshake_is_not_lost(void **state)
 {
     fake server = {.scripts = {{PLAIN, "PONG\r\n", false}, {PLAIN, "PONG\r\n" INFO "}\r\nPONG\r\n+O", false}}};
     rr_nats_options options = {.timeout_ms = LONG_MS};
@@ -193,7 +194,8 @@ static void why_a_server_does_not_take_it_is_told(void **state)
     }
 }
 
-/* The words of INFO end with its line. What follows it is no part of them, and behind what was received there is nothing. */
+/* The words of INFO end with its line. What follows it is no part of them, and behind what was received there is
+ * nothing. */
 static void a_nonce_that_does_not_end_is_none(void **state)
 {
     fake server = {.scripts = {{PLAIN, "PONG\r\n", false}, {"INFO {\"nonce\":\"abc\r\n+OK \"\r\n", NULL, false}}};
@@ -218,8 +220,8 @@ static void a_nonce_that_does_not_end_is_none(void **state)
     end(&server);
 }
 
-/* A server that is about to go keeps its connections for a while and takes no new ones. The other is known from it, and
- * nobody has written there who we are: it is the same as at the first. */
+/* A server that is about to stop keeps its connections for a while and takes no new ones. The client learns of
+ * another server from it, and logs in there as it did at the first. */
 static void another_server_is_tried_where_that_of_cnats_takes_nobody(void **state)
 {
     fake first = {
@@ -316,7 +318,7 @@ static void what_the_library_has_no_words_for_is_told_by_its_code(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_comes_behind_the_greeting_is_not_lost),
+        cmocka_unit_test(what_comes_behind_the_handshake_is_not_lost),
         cmocka_unit_test(why_a_server_does_not_take_it_is_told),
         cmocka_unit_test(a_nonce_that_does_not_end_is_none),
         cmocka_unit_test(another_server_is_tried_where_that_of_cnats_takes_nobody),

@@ -118,7 +118,8 @@ static rr_status identity(rr_store *store, rr_store_identity *who, rr_error *err
     return RR_OK;
 }
 
-/* A note is written to the same server whatever it is called here: nobody changes it between the look and the write. */
+/* The note is written to the same server, whatever its identity is called here: no other process changes it between
+ * the check and the write. */
 static const rr_store_ops *inner_ops;
 
 static rr_status note_set(rr_store *store, rr_slice key, rr_slice expected, rr_slice value, int64_t ttl_ms,
@@ -403,7 +404,8 @@ static void what_an_outage_took_is_decided_again(void **state)
 
 static rr_store *elsewhere; /* for a while, in the place of the first */
 
-/* The first attempt does nothing; the second is at another store and wins one of two; then the first one is there again. */
+/* The first attempt does nothing; the second is at another store and wins one of two; then the first one is there
+ * again. */
 static rr_status straying_swap(rr_store *store, rr_swap *swaps, size_t count, rr_arena *arena, rr_error *error)
 {
     bool strayed = behind == elsewhere, strays = elsewhere == NULL;
@@ -467,8 +469,8 @@ static rr_status counted_swap(rr_store *store, rr_swap *swaps, size_t count, rr_
     return status;
 }
 
-/* A cell with a stale record and a refused one, and another cell; what goes wrong is in the plan. Says how often the store
- * was asked whether replicas have it all. */
+/* A cell with a stale record and a refused one, and another cell; what goes wrong is in the plan. Says how often the
+ * store was asked whether replicas have it all. */
 static size_t run_counted(const rr_fault *plan, size_t faults)
 {
     const rr_script_record records[] = {script[0],

@@ -1,5 +1,5 @@
-/* A store that works in pieces may fail between any two of them: what it never had is not taken for done, and what it
- * answered before it failed is not taken for confirmed. */
+/* A store that works in pieces may fail between any two of them. A swap that was never sent is not taken for done,
+ * and an answer before the failure is not taken for confirmed. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -24,7 +24,7 @@ static struct {
     bool begun;      /* by load_ahead, and not over */
     int left;        /* pieces until one fails; below 0: none does */
     bool after;      /* the piece that fails is done before it does */
-    bool unanswered; /* ... and nobody hears of it */
+    bool unanswered; /* ... and no answer comes */
     size_t swaps;    /* handed over */
     size_t confirms;
     const struct bench *meddled; /* whose first unit another writes before the first swap */

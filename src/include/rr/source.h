@@ -49,9 +49,9 @@ typedef enum rr_start { RR_START_ALL, RR_START_NEW, RR_START_TIME } rr_start;
 typedef struct rr_source_options {
     const char *url; /* nats://host:port[,nats://host:port] */
     const char *stream, *consumer;
-    bool
-        read_only; /* nothing is bound, fetched or acknowledged: only publish, replay, find_time and info; the consumer need
-                              * not be there */
+    /* Nothing is bound, fetched or acknowledged: only publish, replay, find_time and info. The consumer need not be
+     * there. */
+    bool read_only;
     const char *filter; /* subject filter of a consumer that is made; NULL: all */
     const char *user, *password, *token, *credentials_file, *nkey_seed_file; /* NULL: none */
     const char *tls_ca_file, *tls_cert_file, *tls_key_file;
