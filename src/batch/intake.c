@@ -3,6 +3,7 @@
 #include "intake.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "admit.h"
 #include "must.h"
@@ -61,6 +62,18 @@ static bool reserve_items(rr_intake *intake, size_t more)
     return true;
 }
 
+/* The contract says what is wrong with a field, the mapping which path it came from. */
+static void add_paths(rr_item *item, const rr_mapping *mapping, rr_arena *arena)
+{
+    rr_text text = {.len = item->why.len < RR_TEXT_MAX ? item->why.len : RR_TEXT_MAX};
+    rr_slice copy;
+
+    memcpy(text.bytes, item->why.data, text.len);
+    rr_mapping_explain(mapping, item->outcome.reason, item->record, &text);
+    copy = rr_arena_copy(arena, (rr_slice){text.bytes, text.len});
+    item->why = copy.data == NULL ? item->why : copy;
+}
+
 /* The next item, of a record at its place in the message. */
 static bool add_item(rr_intake *intake, rr_bound_route route, rr_record *record, rr_decoded decoded, rr_text *why,
                      rr_slice stream, const rr_delivery *delivery, int64_t now_us)
@@ -72,6 +85,9 @@ static bool add_item(rr_intake *intake, rr_bound_route route, rr_record *record,
     }
     item->delivery = intake->deliveries;
     item->is_mapped = route.mapping != NULL;
+    if (item->is_mapped && item->refused && decoded == RR_DECODED_RECORD && item->why.len != 0) {
+        add_paths(item, route.mapping, &intake->arena);
+    }
     intake->count++;
     return true;
 }

@@ -2,6 +2,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "mapping_check.h"
 
+#include <string.h>
+
 enum { LINE_SHOWN = 200 }; /* bytes of a line in a message */
 
 static rr_slice line_at(rr_slice text, size_t at)
@@ -13,6 +15,9 @@ static rr_slice line_at(rr_slice text, size_t at)
     }
     while (end < text.len && text.data[end] != '\n') {
         end++;
+    }
+    while (start < end && text.data[start] == ' ') {
+        start++;
     }
     return (rr_slice){text.data + start, end - start < LINE_SHOWN ? end - start : LINE_SHOWN};
 }
@@ -33,6 +38,20 @@ static rr_slice text_of(const rr_bound_source *source)
     return source->mappings.len != 0 ? source->mappings : RR_SLICE("no mapping: every message is rr.v1.Result\n");
 }
 
+/* A line of the log for each line of the text. */
+static void log_text(const rr_recovery *recovery, rr_slice name, const char *whose, rr_slice text)
+{
+    while (text.len != 0) {
+        const char *end = memchr(text.data, '\n', text.len);
+        size_t len = end == NULL ? text.len : (size_t)(end - text.data);
+
+        rr_environment_log(recovery->env, RR_LOG_ERROR, "source %.*s: mapping %s: %.*s", (int)name.len, name.data,
+                           whose, (int)len, text.data);
+        len += end != NULL;
+        text = (rr_slice){text.data + len, text.len - len};
+    }
+}
+
 /* The error shows the first line that differs; the log has both texts. */
 static rr_status refuse(const rr_recovery *recovery, const rr_bound_source *source, rr_slice stored, rr_error *error)
 {
@@ -40,15 +59,13 @@ static rr_status refuse(const rr_recovery *recovery, const rr_bound_source *sour
     size_t at = first_difference(stored, text);
     rr_slice theirs = line_at(stored, at), ours = line_at(text, at);
 
-    rr_environment_log(recovery->env, RR_LOG_ERROR, "source %.*s: mappings as stored:\n%.*s", (int)source->name.len,
-                       source->name.data, (int)stored.len, stored.data);
-    rr_environment_log(recovery->env, RR_LOG_ERROR, "source %.*s: mappings of this program:\n%.*s",
-                       (int)source->name.len, source->name.data, (int)text.len, text.data);
+    log_text(recovery, source->name, "as stored", stored);
+    log_text(recovery, source->name, "of this program", text);
     return rr_fail(
         error, RR_CONFIG,
-        "source %.*s: the stored cells were decoded by other mappings.\n--- stored:\n%.*s\n--- this program's:\n"
-        "%.*s\nIf the change is meant, start once with --accept-contracts: it holds for messages that come from "
-        "now on. For those that were decoded before, run rebuild; verify tells what it would change.",
+        "source %.*s: the stored cells were decoded by other mappings. Stored: '%.*s'; this program's: "
+        "'%.*s'. If the change is meant, start once with --accept-contracts: it holds for messages that come "
+        "from now on. For those that were decoded before, run rebuild; verify tells what it would change.",
         (int)source->name.len, source->name.data, (int)theirs.len, theirs.data, (int)ours.len, ours.data);
 }
 

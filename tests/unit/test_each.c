@@ -341,6 +341,7 @@ static void a_wrong_mapping_holds_its_source(void **state)
     assert_int_equal(deliver(64, &error), RR_INPUT);
     assert_non_null(strstr(error.text, "source s is held"));
     assert_non_null(strstr(error.text, "version_missing"));
+    assert_non_null(strstr(error.text, "; the mapping takes version.number from 'no.such.place'"));
     assert_non_null(strstr(w.said, "Correct the mapping"));
     assert_true(rr_source_script_acked(w.source) <= 100);
     assert_true(w.totals.dead_letters <= 100);
