@@ -144,9 +144,10 @@ static rr_slice without_spaces(rr_slice text)
     return text;
 }
 
+static const char version[] = "NATS/1.0";
+
 static rr_slice status_line(rr_slice headers)
 {
-    static const char version[] = "NATS/1.0";
     size_t at = 0;
     rr_slice line;
 
@@ -181,4 +182,50 @@ rr_slice rr_nats_header(rr_slice headers, const char *name)
         }
     }
     return (rr_slice){NULL, 0};
+}
+
+static rr_slice trimmed(rr_slice text)
+{
+    while (text.len != 0 && (*text.data == ' ' || *text.data == '\t')) {
+        text = (rr_slice){text.data + 1, text.len - 1};
+    }
+    while (text.len != 0 && (text.data[text.len - 1] == ' ' || text.data[text.len - 1] == '\t')) {
+        text.len--;
+    }
+    return text;
+}
+
+static void pick_line(rr_slice line, const char *const *names, size_t count, rr_header *picked)
+{
+    const char *colon = memchr(line.data, ':', line.len);
+    size_t len = colon == NULL ? 0 : (size_t)(colon - line.data);
+
+    for (size_t k = 0; k < count && len != 0; k++) {
+        if (picked[k].name.len == 0 && strlen(names[k]) == len && memcmp(names[k], line.data, len) == 0) {
+            picked[k] = (rr_header){{names[k], len}, trimmed((rr_slice){colon + 1, line.len - len - 1})};
+            return;
+        }
+    }
+}
+
+size_t rr_nats_pick_headers(rr_slice headers, const char *const *names, size_t count, rr_header *picked)
+{
+    size_t at = 0, found = 0;
+    rr_slice line;
+
+    for (size_t k = 0; k < count; k++) {
+        picked[k] = (rr_header){{NULL, 0}, {NULL, 0}};
+    }
+    if (!next_line(headers, &at, &line) || !begins_with(line, version)) {
+        return 0;
+    }
+    while (next_line(headers, &at, &line) && line.len != 0) {
+        pick_line(line, names, count, picked);
+    }
+    for (size_t k = 0; k < count; k++) {
+        if (picked[k].name.len != 0) {
+            picked[found++] = picked[k];
+        }
+    }
+    return found;
 }

@@ -7,7 +7,7 @@
 #ifndef RR_NATS_PROTOCOL_H
 #define RR_NATS_PROTOCOL_H
 
-#include <rr/slice.h>
+#include <rr/source.h>
 #include <stdint.h>
 
 enum {
@@ -42,5 +42,11 @@ int rr_nats_status_of(rr_slice headers);
 /* The text that stands there behind it, or of a header of that name (without regard to case); empty: none. */
 rr_slice rr_nats_status_text(rr_slice headers);
 rr_slice rr_nats_header(rr_slice headers, const char *name);
+
+/* The headers of these names (compared byte by byte) that the block has, in the order of the names; the first of a name
+ * counts. count: at most RR_SOURCE_HEADERS_MAX; picked: as many. Names of picked are the names given, values lie in the
+ * block, without spaces and tabs at their ends. Returns how many there are. One pass, whatever is in the block: a line
+ * without a colon is skipped, an empty line ends it. */
+size_t rr_nats_pick_headers(rr_slice headers, const char *const *names, size_t count, rr_header *picked);
 
 #endif

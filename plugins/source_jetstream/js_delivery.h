@@ -8,11 +8,12 @@
 #include "js_reply.h"
 #include "nats_client.h"
 
-/* False: the message is no delivery. head (may be NULL): as in rr_reply_parse. */
+/* Without headers. False: the message is no delivery, and *delivery is empty. head (may be NULL): as in rr_reply_parse. */
 static inline bool rr_js_delivery(const rr_nats_client_message *message, rr_reply *reply, rr_slice *head,
                                   rr_delivery *delivery)
 {
     if (!rr_reply_parse(message->reply, reply, head)) {
+        *delivery = (rr_delivery){0};
         return false;
     }
     *delivery = (rr_delivery){

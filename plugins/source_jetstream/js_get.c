@@ -1,4 +1,4 @@
-/* Requests of $JS.API.STREAM.MSG.GET, which only the leader answers: it has every message that was confirmed. */
+/* Requests of STREAM.MSG.GET, which only the leader answers: it has every message that was confirmed. */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "js_get.h"
 
@@ -53,7 +53,7 @@ static rr_status read_answer(const rr_source *source, rr_slice json, rr_js_store
 
 rr_status rr_js_next_message(rr_source *source, uint64_t from, const char *filter, rr_js_stored *found, rr_error *error)
 {
-    char subject[RR_JS_NAME_MAX + 32], request[6 * RR_JS_FILTER_MAX + 64];
+    char subject[RR_JS_SUBJECT_MAX], request[6 * RR_JS_FILTER_MAX + 64];
     char *escaped = rr_nats_json_text(filter[0] == '\0' ? ">" : filter);
     natsMsg *answer = NULL;
     natsStatus status;
@@ -63,7 +63,7 @@ rr_status rr_js_next_message(rr_source *source, uint64_t from, const char *filte
     if (escaped == NULL) {
         return rr_fail(error, RR_MEMORY, "memory ran out");
     }
-    snprintf(subject, sizeof subject, "$JS.API.STREAM.MSG.GET.%s", source->options.stream);
+    snprintf(subject, sizeof subject, "%s.STREAM.MSG.GET.%s", source->api, source->options.stream);
     snprintf(request, sizeof request, "{\"seq\":%" PRIu64 ",\"next_by_subj\":\"%s\"}", from, escaped);
     free(escaped);
     status =
@@ -74,4 +74,28 @@ rr_status rr_js_next_message(rr_source *source, uint64_t from, const char *filte
     done = read_answer(source, rr_js_data(answer), found, error);
     natsMsg_Destroy(answer);
     return done;
+}
+
+rr_status rr_js_header_block(rr_source *source, uint64_t sequence, char **block, size_t *len, rr_error *error)
+{
+    char subject[RR_JS_SUBJECT_MAX], request[64];
+    natsMsg *answer = NULL;
+    natsStatus status;
+    bool is_whole;
+
+    snprintf(subject, sizeof subject, "%s.STREAM.MSG.GET.%s", source->api, source->options.stream);
+    snprintf(request, sizeof request, "{\"seq\":%" PRIu64 "}", sequence);
+    *block = NULL;
+    *len = 0;
+    status =
+        natsConnection_RequestString(&answer, source->nats->connection, subject, request, source->options.timeout_ms);
+    if (status != NATS_OK) {
+        return rr_nats_fail(source->nats, status, "ask for the headers of a message", error);
+    }
+    *block = rr_js_json_base64(rr_js_data(answer), "hdrs", len);
+    is_whole = *block != NULL || rr_js_json_value(rr_js_data(answer), "hdrs") == NULL;
+    natsMsg_Destroy(answer);
+    return is_whole ? RR_OK
+                    : rr_fail(error, RR_UNAVAILABLE, "stream %s: the headers of message %" PRIu64 " cannot be read",
+                              source->options.stream, sequence);
 }

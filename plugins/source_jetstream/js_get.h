@@ -15,4 +15,7 @@ typedef struct rr_js_stored {
 rr_status rr_js_next_message(rr_source *source, uint64_t from, const char *filter, rr_js_stored *found,
                              rr_error *error);
 
+/* The header block of a message, in memory that the caller frees; NULL: the message has none, or is gone. */
+rr_status rr_js_header_block(rr_source *source, uint64_t sequence, char **block, size_t *len, rr_error *error);
+
 #endif

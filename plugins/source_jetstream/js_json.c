@@ -3,6 +3,7 @@
 #include "js_json.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 const char *rr_js_json_value(rr_slice json, const char *name)
@@ -40,4 +41,39 @@ bool rr_js_json_text(rr_slice json, const char *name, char *text, size_t room)
     }
     text[len] = '\0';
     return true;
+}
+
+static int base64_value(char c)
+{
+    static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    const char *at = c == '\0' ? NULL : strchr(digits, c);
+
+    return at == NULL ? -1 : (int)(at - digits);
+}
+
+char *rr_js_json_base64(rr_slice json, const char *name, size_t *len)
+{
+    const char *at = rr_js_json_value(json, name), *end = json.data + json.len;
+    char *bytes = at == NULL || at == end || *at != '"' ? NULL : malloc((size_t)(end - at));
+    unsigned bits = 0, held = 0;
+
+    *len = 0;
+    if (bytes == NULL) {
+        return NULL;
+    }
+    for (at++; at < end && *at != '"' && *at != '='; at++) {
+        int value = base64_value(*at);
+
+        if (value < 0) {
+            free(bytes);
+            return NULL;
+        }
+        bits = bits << 6 | (unsigned)value;
+        held += 6;
+        if (held >= 8) {
+            held -= 8;
+            bytes[(*len)++] = (char)(bits >> held);
+        }
+    }
+    return bytes;
 }

@@ -379,7 +379,7 @@ rr_status rr_js_publish(rr_source *source, rr_publication *publications, size_t 
 
 rr_status rr_js_bound(rr_source *source, rr_slice subject, char stream[256], rr_error *error)
 {
-    char text[SUBJECT_MAX], request[SUBJECT_MAX + 32];
+    char text[SUBJECT_MAX], request[SUBJECT_MAX + 32], api[RR_JS_SUBJECT_MAX];
     natsMsg *message = NULL;
     const char *list;
     natsStatus status;
@@ -394,8 +394,8 @@ rr_status rr_js_bound(rr_source *source, rr_slice subject, char stream[256], rr_
         return rr_js_unavailable(source, error);
     }
     snprintf(request, sizeof request, "{\"subject\":\"%s\"}", text);
-    status = natsConnection_RequestString(&message, source->nats->connection, "$JS.API.STREAM.NAMES", request,
-                                          source->options.timeout_ms);
+    snprintf(api, sizeof api, "%s.STREAM.NAMES", source->api);
+    status = natsConnection_RequestString(&message, source->nats->connection, api, request, source->options.timeout_ms);
     if (status != NATS_OK) {
         return rr_nats_js_fail(source->nats, status, 0, "ask which stream keeps a subject", error);
     }

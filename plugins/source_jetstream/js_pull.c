@@ -379,12 +379,12 @@ static rr_status take_status(rr_source *source, const rr_nats_client_message *me
 static rr_status check_silence(rr_source *source, rr_error *error)
 {
     int64_t now = rr_nats_now_ms();
-    char subject[2 * RR_JS_NAME_MAX + 64], reply[160];
+    char subject[RR_JS_SUBJECT_MAX], reply[160];
 
     if (now - source->heard_ms > SILENT_MS && now - source->voided_ms > SILENT_MS) {
         source->voided_ms = now;
         void_pulls(source);
-        snprintf(subject, sizeof subject, "$JS.API.CONSUMER.INFO.%s.%s", source->options.stream,
+        snprintf(subject, sizeof subject, "%s.CONSUMER.INFO.%s.%s", source->api, source->options.stream,
                  source->options.consumer);
         snprintf(reply, sizeof reply, "%s.info", source->inbox);
         rr_nats_client_publish(&source->client, rr_slice_of(subject), rr_slice_of(reply), (rr_slice){NULL, 0});
@@ -432,7 +432,11 @@ static rr_status take(rr_source *source, const rr_nats_client_message *message, 
     if (*got) {
         take_off(source, 1);
         estimate_size(source, message);
-        if (source->options.ack == RR_ACK_ALL) {
+        if (!rr_js_headers_take(&source->headers, message->headers, delivery)) {
+            /* Not counted, so the count begins anew. */
+            source->is_bound = *got = false;
+            status = rr_fail(error, RR_MEMORY, "no memory for headers");
+        } else if (source->options.ack == RR_ACK_ALL) {
             status = count_delivery(source, &reply, head, error);
             *got = status == RR_OK && source->is_bound;
         }
@@ -440,6 +444,7 @@ static rr_status take(rr_source *source, const rr_nats_client_message *message, 
         status = take_status(source, message, error);
     }
     if (!*got) {
+        rr_js_headers_release(&source->headers, delivery);
         rr_nats_client_release(&source->client, message->subject.data);
     }
     return status;

@@ -23,9 +23,15 @@ typedef struct reading {
     bool ended;
     bool enough;   /* the caller wants no more */
     uint64_t next; /* no message below it comes any more */
-    char subject[2 * RR_JS_NAME_MAX + 64], inbox[128];
+    char subject[RR_JS_SUBJECT_MAX], inbox[128];
     natsSubscription *sub;
+    rr_nats_client client; /* instead of sub, where headers are wanted */
 } reading;
+
+static bool has_client(const reading *run)
+{
+    return run->source->headers.names != NULL;
+}
 
 static void pass_on(reading *run, rr_delivery *delivery, uint64_t pending)
 {
@@ -36,44 +42,114 @@ static void pass_on(reading *run, rr_delivery *delivery, uint64_t pending)
     run->ended = run->enough || pending == 0;
 }
 
+static rr_status pass_with_headers(reading *run, rr_slice block, rr_delivery *delivery, uint64_t pending,
+                                   rr_error *error)
+{
+    rr_js_headers *wanted = &run->source->headers;
+
+    if (!rr_js_headers_take(wanted, block, delivery)) {
+        return rr_fail(error, RR_MEMORY, "no memory for headers");
+    }
+    pass_on(run, delivery, pending);
+    rr_js_headers_release(wanted, delivery);
+    return RR_OK;
+}
+
 static rr_status ask_round(reading *run, rr_error *error)
 {
     char request[64];
     int len = snprintf(request, sizeof request, "{\"batch\":%d,\"no_wait\":true}", ROUND);
     natsConnection *connection = run->source->nats->connection;
-    natsStatus status = natsConnection_PublishRequest(connection, run->subject, run->inbox, request, len);
+    natsStatus status;
 
+    if (has_client(run)) {
+        rr_nats_client_publish(&run->client, rr_slice_of(run->subject), rr_slice_of(run->inbox),
+                               (rr_slice){request, (size_t)len});
+        rr_nats_client_send(&run->client);
+        return RR_OK;
+    }
+    status = natsConnection_PublishRequest(connection, run->subject, run->inbox, request, len);
     return status == NATS_OK ? RR_OK : rr_nats_fail(run->source->nats, status, "read again", error);
+}
+
+/* *held: what the message lies in, if cnats received it. */
+static rr_status next_message(reading *run, rr_nats_client_message *message, natsMsg **held, rr_error *error)
+{
+    rr_source *source = run->source;
+    natsStatus status;
+
+    *held = NULL;
+    if (has_client(run)) {
+        return rr_nats_client_next(&run->client, source->options.timeout_ms, message)
+                   ? RR_OK
+                   : rr_fail(error, RR_UNAVAILABLE, "%s: read again: %s", source->nats->place,
+                             run->client.socket.why[0] == '\0' ? "no answer in time" : run->client.socket.why);
+    }
+    status = natsSubscription_NextMsg(held, run->sub, source->options.timeout_ms);
+    if (status != NATS_OK) {
+        return rr_nats_fail(source->nats, status, "read again", error);
+    }
+    *message = (rr_nats_client_message){.subject = rr_slice_of(natsMsg_GetSubject(*held)),
+                                        .reply = rr_slice_of(natsMsg_GetReply(*held)),
+                                        .payload = rr_js_data(*held)};
+    return RR_OK;
+}
+
+static void release_message(reading *run, const rr_nats_client_message *message, natsMsg *held)
+{
+    if (held == NULL) {
+        rr_nats_client_release(&run->client, message->subject.data);
+    }
+    natsMsg_Destroy(held);
 }
 
 /* One round: up to ROUND messages; a status message ends it earlier. */
 static rr_status read_round(reading *run, rr_error *error)
 {
     rr_status done = ask_round(run, error);
-    natsMsg *message = NULL;
+    rr_nats_client_message message;
+    natsMsg *held = NULL;
     size_t got = 0;
     bool more = true;
 
     while (done == RR_OK && more && !run->ended && got < ROUND) {
-        natsStatus status = natsSubscription_NextMsg(&message, run->sub, run->source->options.timeout_ms);
         rr_delivery delivery;
         rr_reply reply;
 
-        if (status != NATS_OK) {
-            return rr_nats_fail(run->source->nats, status, "read again", error);
+        done = next_message(run, &message, &held, error);
+        if (done != RR_OK) {
+            return done;
         }
-        more = rr_js_delivery(&(rr_nats_client_message){.subject = rr_slice_of(natsMsg_GetSubject(message)),
-                                                        .reply = rr_slice_of(natsMsg_GetReply(message)),
-                                                        .payload = rr_js_data(message)},
-                              &reply, NULL, &delivery);
+        more = rr_js_delivery(&message, &reply, NULL, &delivery);
         if (more) {
             got++;
-            pass_on(run, &delivery, reply.pending);
+            done = pass_with_headers(run, message.headers, &delivery, reply.pending, error);
         }
-        natsMsg_Destroy(message);
+        release_message(run, &message, held);
     }
     run->ended = run->ended || (done == RR_OK && got == 0);
     return done;
+}
+
+/* cnats 3.4 takes the line behind an empty value for the value. So where headers are wanted, messages come over a
+ * client of our own, which keeps the block as it is. */
+static rr_status open_client(reading *run, char *inbox, rr_error *error)
+{
+    rr_status status = rr_nats_client_open(&run->client, run->source->nats, error);
+    natsInbox *fresh = NULL;
+    char subject[136];
+
+    if (status != RR_OK) {
+        return status;
+    }
+    if (natsInbox_Create(&fresh) != NATS_OK) {
+        return rr_fail(error, RR_MEMORY, "memory ran out");
+    }
+    snprintf(inbox, 128, "%s", fresh);
+    natsInbox_Destroy(fresh);
+    snprintf(subject, sizeof subject, "%s.*", inbox);
+    rr_nats_client_subscribe(&run->client, subject);
+    return RR_OK;
 }
 
 static rr_status subscribe_to(reading *run, const char *consumer, rr_error *error)
@@ -81,10 +157,13 @@ static rr_status subscribe_to(reading *run, const char *consumer, rr_error *erro
     char plain[128];
     rr_status status;
 
-    status = rr_js_subscribe(run->source, &run->sub, plain, error);
+    status = has_client(run) ? open_client(run, plain, error) : rr_js_subscribe(run->source, &run->sub, plain, error);
+    if (status != RR_OK) {
+        return status;
+    }
     snprintf(run->inbox, sizeof run->inbox, "%.120s.r", plain);
-    snprintf(run->subject, sizeof run->subject, "$JS.API.CONSUMER.MSG.NEXT.%s.%s", run->source->options.stream,
-             consumer);
+    snprintf(run->subject, sizeof run->subject, "%s.CONSUMER.MSG.NEXT.%s.%s", run->source->api,
+             run->source->options.stream, consumer);
     return status;
 }
 
@@ -132,6 +211,7 @@ static rr_status read_by_consumer(reading *run, rr_error *error)
         status = read_round(run, error);
     }
     rr_nats_retire(source->nats, run->sub);
+    rr_nats_client_fini(&run->client);
     if (rr_nats_connected(source->nats)) {
         js_DeleteConsumer(source->js, source->options.stream, info->Name, NULL, NULL);
     }
@@ -167,12 +247,36 @@ static bool passes(const char *filter, const char *subject)
     return *filter == *subject;
 }
 
+static rr_status pass_stored(reading *run, uint64_t sequence, natsMsg *message, rr_error *error)
+{
+    rr_delivery delivery = {
+        .subject = rr_slice_of(natsMsg_GetSubject(message)),
+        .payload = rr_js_data(message),
+        .stream_sequence = sequence,
+        .times_delivered = 1,
+        .stored_at_us = natsMsg_GetTime(message) / 1000,
+    };
+    rr_status status = RR_OK;
+    char *block = NULL;
+    size_t len = 0;
+
+    if (run->source->headers.names != NULL) {
+        status = rr_js_header_block(run->source, sequence, &block, &len, error);
+    }
+    if (status == RR_OK) {
+        status = pass_with_headers(run, (rr_slice){block, len}, &delivery, 1, error);
+    }
+    free(block);
+    return status;
+}
+
 static rr_status read_one(reading *run, uint64_t sequence, rr_error *error)
 {
     rr_source *source = run->source;
     natsMsg *message = NULL;
     jsErrCode code = 0;
     natsStatus status = js_GetMsg(&message, source->js, source->options.stream, sequence, NULL, &code);
+    rr_status done = RR_OK;
 
     if (status == NATS_NOT_FOUND) {
         return RR_OK;
@@ -181,18 +285,10 @@ static rr_status read_one(reading *run, uint64_t sequence, rr_error *error)
         return rr_nats_js_fail(source->nats, status, (int)code, "read again", error);
     }
     if (source->filter[0] == '\0' || passes(source->filter, natsMsg_GetSubject(message))) {
-        rr_delivery delivery = {
-            .subject = rr_slice_of(natsMsg_GetSubject(message)),
-            .payload = rr_js_data(message),
-            .stream_sequence = sequence,
-            .times_delivered = 1,
-            .stored_at_us = natsMsg_GetTime(message) / 1000,
-        };
-
-        pass_on(run, &delivery, 1);
+        done = pass_stored(run, sequence, message, error);
     }
     natsMsg_Destroy(message);
-    return RR_OK;
+    return done;
 }
 
 static rr_status read_one_by_one(reading *run, rr_error *error)

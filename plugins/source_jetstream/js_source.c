@@ -29,6 +29,7 @@ rr_status rr_js_connect(rr_source *source, rr_error *error)
     }
     jsOptions_Init(&js);
     js.Wait = from->timeout_ms;
+    js.Prefix = source->api;
     status = natsConnection_JetStream(&source->js, source->nats->connection, &js);
     if (status != NATS_OK) {
         rr_nats_fail(source->nats, status, "JetStream", error);
@@ -50,6 +51,15 @@ void rr_js_disconnect(rr_source *source)
     source->js = NULL;
     rr_nats_close(source->nats);
     source->nats = NULL;
+}
+
+void rr_js_free(rr_source *source)
+{
+    rr_js_disconnect(source);
+    rr_nats_client_fini(&source->client);
+    rr_js_headers_fini(&source->headers);
+    rr_acks_fini(&source->acks);
+    free(source);
 }
 
 rr_status rr_js_unavailable(const rr_source *source, rr_error *error)
@@ -123,6 +133,14 @@ static bool good_name(const char *name)
            strpbrk(name, ".*> \t\r\n/\\\"") == NULL;
 }
 
+static bool good_prefix(const char *prefix)
+{
+    size_t len = strlen(prefix);
+
+    return len != 0 && len <= RR_SOURCE_API_MAX && prefix[0] != '.' && prefix[len - 1] != '.' &&
+           strstr(prefix, "..") == NULL && strpbrk(prefix, "*> \t\r\n\"\\") == NULL;
+}
+
 static rr_status check_options(const rr_source_options *options, rr_error *error)
 {
     if (!good_name(options->stream)) {
@@ -135,6 +153,17 @@ static rr_status check_options(const rr_source_options *options, rr_error *error
     }
     if (options->filter != NULL && strlen(options->filter) > RR_JS_FILTER_MAX) {
         return rr_fail(error, RR_CONFIG, "filter: longer than %d bytes", RR_JS_FILTER_MAX);
+    }
+    if (options->domain != NULL && options->api_prefix != NULL) {
+        return rr_fail(error, RR_CONFIG, "domain and api_prefix: only one of them can be");
+    }
+    if (options->domain != NULL && (!good_name(options->domain) || strlen(options->domain) > RR_SOURCE_API_MAX)) {
+        return rr_fail(error, RR_CONFIG,
+                       "domain: '%s' is not a name of a JetStream domain (no points, spaces or wildcards)",
+                       options->domain);
+    }
+    if (options->api_prefix != NULL && !good_prefix(options->api_prefix)) {
+        return rr_fail(error, RR_CONFIG, "api_prefix: '%s' is not a subject without wildcards", options->api_prefix);
     }
     if (options->ack_wait_s != 0 && options->ack_wait_s < RR_JS_ACK_WAIT_MIN_S) {
         return rr_fail(error, RR_CONFIG, "ack_wait: %d s is too short for a batch; at least %d s, better 60 s",
@@ -153,7 +182,12 @@ static void fill_in(rr_source *source, const rr_source_options *options)
     own->pulls = own->pulls == 0 ? 3 : own->pulls;
     own->ack_wait_s = own->ack_wait_s == 0 ? 60 : own->ack_wait_s;
     own->timeout_ms = own->timeout_ms <= 0 ? 5000 : own->timeout_ms;
-    snprintf(source->pull_subject, sizeof source->pull_subject, "$JS.API.CONSUMER.MSG.NEXT.%s.%s", own->stream,
+    if (own->domain != NULL) {
+        snprintf(source->api, sizeof source->api, "$JS.%s.API", own->domain);
+    } else {
+        snprintf(source->api, sizeof source->api, "%s", own->api_prefix == NULL ? "$JS.API" : own->api_prefix);
+    }
+    snprintf(source->pull_subject, sizeof source->pull_subject, "%s.CONSUMER.MSG.NEXT.%s.%s", source->api, own->stream,
              own->consumer);
 }
 
@@ -171,9 +205,12 @@ rr_status rr_js_open_unbound(const rr_source_options *options, rr_source **sourc
         return rr_fail(error, RR_MEMORY, "no memory for a source");
     }
     fill_in(made, options);
-    status = rr_js_connect(made, error);
+    status = rr_js_headers_init(&made->headers, options->headers, error);
+    if (status == RR_OK) {
+        status = rr_js_connect(made, error);
+    }
     if (status != RR_OK) {
-        free(made);
+        rr_js_free(made);
         return status;
     }
     *source = made;

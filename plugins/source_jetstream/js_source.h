@@ -6,12 +6,14 @@
 #include <rr/source.h>
 
 #include "js_acks.h"
+#include "js_headers.h"
 #include "nats_client.h"
 
 enum {
     RR_JS_NAME_MAX = 255,
     RR_JS_FILTER_MAX = 512,
-    RR_JS_EXPIRES_MS = 5000,   /* how long a pull lives at the server */
+    RR_JS_SUBJECT_MAX = RR_SOURCE_API_MAX + 2 * RR_JS_NAME_MAX + 64, /* of a request */
+    RR_JS_EXPIRES_MS = 5000,                                         /* how long a pull lives at the server */
     RR_JS_HEARTBEAT_MS = 1000, /* how often the server says that the pull lives; at most half of its life */
     RR_JS_ACK_WAIT_MIN_S = 2
 };
@@ -20,13 +22,15 @@ struct rr_source {
     rr_source_options options; /* with the defaults filled in */
     rr_nats *nats;
     jsCtx *js;
+    rr_js_headers headers;
+    char api[RR_SOURCE_API_MAX + 16];  /* what subjects of requests begin with: $JS.API */
     char filter[RR_JS_FILTER_MAX + 1]; /* the consumer's filter, from the server; empty: all */
     bool is_work_queue;
     rr_error failed; /* CONFIG: a failure that does not end by itself */
 
     /* Pulls. Deliveries and status messages come to `inbox`.*; the reply subject of a pull ends with its number. */
     rr_nats_client client;
-    char inbox[128], pull_subject[2 * RR_JS_NAME_MAX + 64];
+    char inbox[128], pull_subject[RR_JS_SUBJECT_MAX];
     uint64_t pull_number;
     uint64_t void_below;    /* pulls with a lower number are void */
     size_t outstanding;     /* messages that outstanding pulls may still bring */
@@ -56,12 +60,14 @@ struct rr_source {
     uint64_t published;
 };
 
-/* Checks the options and connects; neither stream nor consumer is looked at. The caller ends it with rr_js_disconnect
- * and free. */
+/* Checks the options and connects; neither stream nor consumer is looked at. The caller ends it with rr_js_free. */
 rr_status rr_js_open_unbound(const rr_source_options *options, rr_source **source, rr_error *error);
 
 rr_status rr_js_connect(rr_source *source, rr_error *error);
 void rr_js_disconnect(rr_source *source);
+
+/* Frees what rr_js_open_unbound made, connected or not. */
+void rr_js_free(rr_source *source);
 
 /* Fails with UNAVAILABLE: not connected, and the last reason that the connection gave. */
 rr_status rr_js_unavailable(const rr_source *source, rr_error *error);

@@ -2,8 +2,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "js_streams.h"
 
-#include <stdlib.h>
-
 #include "js_source.h"
 
 static rr_status make(rr_source *source, const char *name, const char *const *subjects, size_t count, rr_error *error)
@@ -33,7 +31,6 @@ rr_status rr_js_make_stream(const rr_source_options *options, const char *name, 
         return status;
     }
     status = make(source, name, subjects, count, error);
-    rr_js_disconnect(source);
-    free(source);
+    rr_js_free(source);
     return status == RR_OK ? RR_OK : rr_error_within(error, "stream %s", name);
 }

@@ -186,7 +186,6 @@ rr_status rr_js_survey(const rr_source_options *options, rr_slice dead_letter, r
     ask_stream(source, options->stream, &survey->stream, survey);
     ask_consumer(source, survey);
     ask_dead_letters(source, dead_letter, survey);
-    rr_js_disconnect(source);
-    free(source);
+    rr_js_free(source);
     return RR_OK;
 }

@@ -27,8 +27,7 @@ static rr_status js_open(const rr_source_options *options, rr_source **source, r
     }
     status = rr_js_bind(made, error == NULL ? &local : error);
     if (status != RR_OK) {
-        rr_js_disconnect(made);
-        free(made);
+        rr_js_free(made);
         return status;
     }
     *source = made;
@@ -56,6 +55,7 @@ static void answer_all(rr_source *source, const rr_delivery *deliveries, size_t 
 static void free_deliveries(rr_source *source, const rr_delivery *deliveries, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
+        rr_js_headers_release(&source->headers, &deliveries[i]);
         rr_nats_client_release(&source->client, deliveries[i].handle);
     }
 }
@@ -166,10 +166,7 @@ static void js_close(rr_source *source)
     }
     leave(source);
     rr_nats_client_flush(&source->client, CLOSE_FLUSH_MS);
-    rr_js_disconnect(source);
-    rr_nats_client_fini(&source->client);
-    rr_acks_fini(&source->acks);
-    free(source);
+    rr_js_free(source);
 }
 
 /* --- info --- */

@@ -245,6 +245,55 @@ static bool covers(const char *first, const char *second)
     return rr_subject_matches(first, rr_slice_of(second)) && (!ends_open(second) || ends_open(first));
 }
 
+static bool has_header(const char *const *headers, size_t count, rr_slice name)
+{
+    for (size_t k = 0; k < count; k++) {
+        if (rr_slice_equal(rr_slice_of(headers[k]), name)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Adds the headers that one mapping reads. False: they are too many, or memory ran out. */
+static bool add_headers(const rr_reading *reading, const rr_mapping *mapping, const char **headers, size_t *count)
+{
+    const rr_slice *names;
+    size_t wanted = mapping == NULL ? 0 : rr_mapping_headers(mapping, &names);
+
+    for (size_t k = 0; k < wanted; k++) {
+        char *copy;
+
+        if (has_header(headers, *count, names[k])) {
+            continue;
+        }
+        copy = *count == RR_SOURCE_HEADERS_MAX ? NULL : rr_arena_zero(reading->arena, names[k].len + 1);
+        if (copy == NULL) {
+            return false;
+        }
+        memcpy(copy, names[k].data, names[k].len);
+        headers[(*count)++] = copy;
+    }
+    return true;
+}
+
+/* What the source has to ask for: the headers that its mappings read. */
+static void want_headers(const rr_reading *reading, rr_source_config *source)
+{
+    const char **headers = rr_arena_zero(reading->arena, (RR_SOURCE_HEADERS_MAX + 1) * sizeof *headers);
+    size_t count = 0;
+    bool good = headers != NULL;
+
+    for (size_t k = 0; k < source->route_count && good; k++) {
+        good = add_headers(reading, source->routes[k].mapping, headers, &count);
+    }
+    if (!good) {
+        rr_problems_error(reading->problems, source->place, "source %.80s: its mappings read more than %d headers",
+                          source->name, RR_SOURCE_HEADERS_MAX);
+    }
+    source->options.headers = count == 0 ? NULL : headers;
+}
+
 static void check_routes(const rr_reading *reading, const rr_contract_list *contracts, rr_schema_files *files,
                          const rr_source_config *source)
 {
@@ -308,6 +357,7 @@ void rr_config_check(const rr_reading *reading, const rr_yaml_node *root, rr_con
     check_prefix(reading, root, config->prefix);
     for (size_t i = 0; i < config->source_count; i++) {
         check_routes(reading, &config->contracts, &files, &config->sources[i]);
+        want_headers(reading, (rr_source_config *)&config->sources[i]);
         for (size_t j = 0; j < i; j++) {
             check_two_sources(reading, &config->sources[j], &config->sources[i]);
         }

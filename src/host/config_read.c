@@ -172,6 +172,10 @@ static const rr_option source_options[] = {
     {"dead_letters", RR_OPTION_TEXT, AT(dead_letters), .required = true, .form = "SUBJECT",
      .help = "prefix of the subjects of refused and late records, which a stream must store; without it they "
              "would be lost"},
+    {"domain", RR_OPTION_TEXT, AT(options.domain), .form = "NAME",
+     .help = "the JetStream domain of the stream, as of a leaf node; requests go to $JS.NAME.API"},
+    {"api_prefix", RR_OPTION_TEXT, AT(options.api_prefix), .form = "SUBJECT",
+     .help = "where requests to JetStream go instead of $JS.API, as to another account; not with 'domain'"},
     {"filter", RR_OPTION_TEXT, AT(options.filter), .form = "PATTERN",
      .help = "subject filter of a consumer that is made"},
     {"ack", RR_OPTION_WORD, AT(options.ack), "explicit", .words = ack_words,
@@ -202,6 +206,25 @@ static const rr_option source_options[] = {
 
 #undef AT
 
+static void check_api(const rr_reading *reading, const rr_yaml_node *node, const rr_source_config *source)
+{
+    const rr_yaml_node *domain = rr_yaml_get(node, "domain"), *prefix = rr_yaml_get(node, "api_prefix");
+    const char *const texts[] = {source->options.domain, source->options.api_prefix};
+
+    if (domain != NULL && prefix != NULL) {
+        rr_problems_error(reading->problems, rr_yaml_place(reading, prefix),
+                          "'domain' and 'api_prefix' both say where requests go: write one of them");
+    }
+    rr_check_durable(reading, domain, "domain", source->options.domain);
+    rr_check_subject(reading, prefix, "api_prefix", source->options.api_prefix, false);
+    for (size_t k = 0; k < 2; k++) {
+        if (texts[k] != NULL && strlen(texts[k]) > RR_SOURCE_API_MAX) {
+            rr_problems_error(reading->problems, rr_yaml_place(reading, k == 0 ? domain : prefix),
+                              "%s: longer than %d bytes", k == 0 ? "domain" : "api_prefix", RR_SOURCE_API_MAX);
+        }
+    }
+}
+
 static void check_source(const rr_reading *reading, const rr_yaml_node *node, const rr_source_config *source)
 {
     const rr_yaml_node *start = rr_yaml_get(node, "start");
@@ -211,6 +234,7 @@ static void check_source(const rr_reading *reading, const rr_yaml_node *node, co
     rr_check_auth(reading, node, &auth);
     rr_check_durable(reading, rr_yaml_get(node, "stream"), "stream", source->options.stream);
     rr_check_durable(reading, rr_yaml_get(node, "consumer"), "consumer", source->options.consumer);
+    check_api(reading, node, source);
     rr_check_subject(reading, rr_yaml_get(node, "filter"), "filter", source->options.filter, true);
     rr_check_subject(reading, rr_yaml_get(node, "dead_letters"), "dead_letters", source->dead_letters, false);
     if ((rr_yaml_get(node, "contract") == NULL) == (rr_yaml_get(node, "routes") == NULL)) {

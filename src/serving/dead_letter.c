@@ -7,7 +7,7 @@
 #include "checkpoint.h"
 #include "time.h"
 
-enum { HEADERS = 13 };
+enum { HEADERS = 13, ORIGINAL_MAX = 4096 }; /* bytes of an original header: its value is cut, so a letter always fits */
 
 static rr_slice kept(rr_buf *text, rr_arena *arena)
 {
@@ -80,6 +80,20 @@ static rr_slice time_of(int64_t time_us, rr_arena *arena)
     return rr_arena_copy(arena, (rr_slice){text, rr_time_print(time_us, text)});
 }
 
+static void add_original(rr_publication *letter, rr_header *headers, const rr_header *original, rr_buf *text,
+                         rr_arena *arena)
+{
+    rr_slice value = original->value;
+    rr_header *to = &headers[letter->header_count++];
+
+    value.len = value.len < ORIGINAL_MAX ? value.len : ORIGINAL_MAX;
+    to->value = one_line(value, text, arena);
+    rr_buf_clear(text);
+    rr_buf_text(text, RR_DEAD_LETTER_ORIGINAL);
+    rr_buf_slice(text, original->name);
+    to->name = kept(text, arena);
+}
+
 static bool is_dead(const rr_item *item)
 {
     return rr_verdict_settle(item->outcome.verdict) == RR_SETTLE_DEAD_LETTER;
@@ -118,7 +132,7 @@ bool rr_dead_letter_write(rr_publication *letter, const char *prefix, const rr_i
                           const rr_delivery *delivery, rr_buf *text, rr_arena *arena)
 {
     const rr_item *item = first_dead(items, count);
-    rr_header *headers = rr_arena_take(arena, HEADERS * sizeof *headers);
+    rr_header *headers = rr_arena_take(arena, (HEADERS + delivery->header_count) * sizeof *headers);
 
     *letter = (rr_publication){
         .payload = delivery->payload, .headers = headers, .once = true, .cut_header = RR_SLICE("Rr-Cut-From-Bytes")};
@@ -140,6 +154,9 @@ bool rr_dead_letter_write(rr_publication *letter, const char *prefix, const rr_i
     add(letter, headers, "Rr-Stored-At", time_of(delivery->stored_at_us, arena));
     add_number(letter, headers, "Rr-Deliveries", delivery->times_delivered, text, arena);
     add(letter, headers, "Rr-Program", RR_SLICE("reconciler " RR_VERSION_TEXT));
+    for (size_t k = 0; k < delivery->header_count; k++) {
+        add_original(letter, headers, &delivery->headers[k], text, arena);
+    }
     if (delivery->payload.len > RR_DEAD_LETTER_PAYLOAD_MAX) {
         letter->payload.len = RR_DEAD_LETTER_PAYLOAD_MAX;
         letter->cut_from = delivery->payload.len;

@@ -1023,6 +1023,150 @@ static void ranges_of_a_work_queue(void **state)
     ranges_are_read_again(*state, js_WorkQueuePolicy);
 }
 
+/* --- headers --- */
+
+enum { LONG_VALUE = 40000 };
+
+static const char *const wanted[] = {"X-Job", "Empty", "Long", NULL};
+
+/* Headers of one message, and what of them is wanted: names as they are published, name and value alternate. */
+typedef struct header_row {
+    const char *put[8];
+    const char *seen[6];
+} header_row;
+
+static char long_value[LONG_VALUE + 1];
+
+static const header_row header_rows[] = {
+    {{"X-Job", "a b", "Other", "x"}, {"X-Job", "a b"}},
+    {{NULL}, {NULL}},
+    {{"Other", "x"}, {NULL}},
+    {{"X-Job", "first", "X-Job", "second"}, {"X-Job", "first"}},
+    {{"Empty", "", "X-Job", "1"}, {"X-Job", "1", "Empty", ""}},
+    {{"Empty", ""}, {"Empty", ""}},
+    {{"x-job", "small", "X-Jobs", "more", "X-Jo", "less"}, {NULL}},
+    {{"Long", long_value}, {"Long", long_value}},
+    {{"X-Job", "a: b, c:d"}, {"X-Job", "a: b, c:d"}},
+    {{"Long", "X-Job: no", "Empty", "\x01 \x7f"}, {"Empty", "\x01 \x7f", "Long", "X-Job: no"}},
+};
+
+enum { HEADER_ROWS = sizeof header_rows / sizeof *header_rows };
+
+static void put_headers(world *w, const char *const *pairs)
+{
+    natsMsg *message = NULL;
+
+    assert_int_equal(natsMsg_Create(&message, "s.1", NULL, "x", 1), NATS_OK);
+    for (size_t k = 0; pairs[k] != NULL; k += 2) {
+        assert_int_equal(natsMsgHeader_Add(message, pairs[k], pairs[k + 1]), NATS_OK);
+    }
+    assert_int_equal(js_PublishMsg(NULL, w->js, message, NULL, NULL), NATS_OK);
+    natsMsg_Destroy(message);
+}
+
+static void assert_headers(const rr_delivery *delivery, bool are_wanted)
+{
+    const char *const *seen = header_rows[(delivery->stream_sequence - 1) % HEADER_ROWS].seen;
+    size_t count = 0;
+
+    for (; are_wanted && seen[2 * count] != NULL; count++) {
+        assert_true(count < delivery->header_count);
+        assert_true(rr_slice_equal(delivery->headers[count].name, rr_slice_of(seen[2 * count])));
+        assert_true(rr_slice_equal(delivery->headers[count].value, rr_slice_of(seen[2 * count + 1])));
+    }
+    assert_int_equal(delivery->header_count, count);
+    assert_true((delivery->headers == NULL) == (count == 0));
+}
+
+static bool hear_headers(void *context, const rr_delivery *delivery)
+{
+    size_t *count = context;
+
+    assert_headers(delivery, true);
+    assert_true(rr_slice_equal(delivery->payload, RR_SLICE("x")));
+    ++*count;
+    return true;
+}
+
+static bool hear_no_headers(void *context, const rr_delivery *delivery)
+{
+    size_t *count = context;
+
+    assert_headers(delivery, false);
+    ++*count;
+    return true;
+}
+
+/* All are held at once, so that each has headers of its own; more than one slab of them. */
+static void headers_come_and_come_again(world *w, jsRetentionPolicy retention, rr_ack_mode ack, bool are_wanted)
+{
+    rr_source_options options = options_of(w, ack);
+    rr_delivery deliveries[MOST];
+    size_t count = 0, all = 10 * HEADER_ROWS, got, again_count = 0;
+    int64_t deadline = now_ms() + PATIENCE_MS;
+    rr_source *source;
+
+    memset(long_value, 'v', LONG_VALUE);
+    options.headers = are_wanted ? wanted : NULL;
+    make_stream(w, "S", "s.>", retention);
+    for (size_t k = 0; k < all; k++) {
+        put_headers(w, header_rows[k % HEADER_ROWS].put);
+    }
+    source = open_source(&options);
+    while (count < all && now_ms() < deadline) {
+        assert_int_equal(ops->fetch(source, deliveries + count, MOST - count, &got, 100, NULL), RR_OK);
+        count += got;
+    }
+    assert_int_equal(count, all);
+    for (size_t k = 0; k < all; k++) {
+        assert_headers(&deliveries[k], are_wanted);
+    }
+    assert_int_equal(ops->replay(source, 1, 0, are_wanted ? hear_headers : hear_no_headers, &again_count, NULL), RR_OK);
+    assert_int_equal(again_count, all);
+    for (size_t k = 0; k < all; k++) {
+        assert_headers(&deliveries[k], are_wanted);
+    }
+    ops->ack(source, deliveries, count, NULL);
+    ops->close(source);
+}
+
+static void wanted_headers_come_explicit(void **state)
+{
+    headers_come_and_come_again(*state, js_LimitsPolicy, RR_ACK_EXPLICIT, true);
+}
+
+static void wanted_headers_come_all(void **state)
+{
+    headers_come_and_come_again(*state, js_LimitsPolicy, RR_ACK_ALL, true);
+}
+
+static void wanted_headers_come_from_a_work_queue(void **state)
+{
+    headers_come_and_come_again(*state, js_WorkQueuePolicy, RR_ACK_EXPLICIT, true);
+}
+
+static void no_header_comes_where_none_is_wanted(void **state)
+{
+    headers_come_and_come_again(*state, js_LimitsPolicy, RR_ACK_EXPLICIT, false);
+}
+
+static void names_of_headers_that_cannot_be_are_refused(void **state)
+{
+    static const char *const bad[] = {"a", "b c", NULL}, *const empty[] = {"", NULL};
+    const char *many[RR_SOURCE_HEADERS_MAX + 2] = {NULL};
+    rr_source_options options = options_of(*state, RR_ACK_EXPLICIT);
+
+    options.headers = bad;
+    refused(&options, RR_CONFIG, "'b c' is not a name");
+    options.headers = empty;
+    refused(&options, RR_CONFIG, "'' is not a name");
+    for (size_t k = 0; k <= RR_SOURCE_HEADERS_MAX; k++) {
+        many[k] = "X";
+    }
+    options.headers = many;
+    refused(&options, RR_CONFIG, "more than 32");
+}
+
 /* --- a place by time --- */
 
 typedef struct stored {
@@ -1279,6 +1423,11 @@ int main(int argc, char **argv)
         REAL(many_are_published_at_once),
         REAL(ranges_of_a_stream),
         REAL(ranges_of_a_work_queue),
+        REAL(wanted_headers_come_explicit),
+        REAL(wanted_headers_come_all),
+        REAL(wanted_headers_come_from_a_work_queue),
+        REAL(no_header_comes_where_none_is_wanted),
+        REAL(names_of_headers_that_cannot_be_are_refused),
         REAL(places_of_a_stream),
         REAL(places_of_some_subjects),
         REAL(places_of_a_work_queue),

@@ -25,6 +25,23 @@ static rr_nats_op parse_copy(const char *from, size_t len, rr_nats_parsed *parse
     return op;
 }
 
+/* In the order of the names, each once at most, with its value within. */
+static void check_picked(rr_slice headers, const char *from, size_t len)
+{
+    static const char *const names[] = {"A", "Status", "Nats-Pending-Messages"};
+    rr_header picked[3];
+    size_t count = rr_nats_pick_headers(headers, names, 3, picked), name = 0;
+
+    RR_MUST(count <= 3);
+    for (size_t k = 0; k < count; k++) {
+        while (name < 3 && picked[k].name.data != names[name]) {
+            name++;
+        }
+        RR_MUST(name++ < 3);
+        check_within(picked[k].value, from, len);
+    }
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     const char *at = (const char *)data;
@@ -49,6 +66,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
             check_within(rr_nats_status_text(parsed.headers), at, parsed.used);
         }
         check_within(rr_nats_header(parsed.headers, "A"), at, parsed.used);
+        check_picked(parsed.headers, at, parsed.used);
         at += parsed.used;
         size -= parsed.used;
     }

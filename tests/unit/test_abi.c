@@ -28,7 +28,7 @@ static void structs_are_those_of_the_abi(void **state)
     assert_int_equal(sizeof(rr_swap), 1216);
     assert_int_equal(sizeof(rr_log_entry), 32);
     assert_int_equal(sizeof(rr_source_ops), 120);
-    assert_int_equal(sizeof(rr_source_options), 152);
+    assert_int_equal(sizeof(rr_source_options), 176);
     assert_int_equal(sizeof(rr_source_info), 152);
     assert_int_equal(sizeof(rr_source_survey), 4000);
     assert_int_equal(sizeof(rr_delivery), 88);

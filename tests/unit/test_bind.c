@@ -172,6 +172,7 @@ static int begin(void **state)
     source = (rr_source){
         .options = {.stream = "S", .consumer = "C", .ack = RR_ACK_ALL, .batch = 10, .pulls = 1, .timeout_ms = 60000},
         .nats = &nats,
+        .api = "$JS.API",
         .pull_subject = "$JS.API.CONSUMER.MSG.NEXT.S.C",
     };
     return pthread_create(&server.thread, NULL, serve, NULL);

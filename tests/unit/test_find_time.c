@@ -89,7 +89,7 @@ natsStatus natsConnection_RequestString(natsMsg **answer, natsConnection *connec
 static rr_status find(int64_t time_us, const char *filter, uint64_t *sequence, rr_error *error)
 {
     rr_nats nats = {.place = "nats://there"};
-    rr_source source = {.options = {.stream = "S", .timeout_ms = 1000}, .nats = &nats};
+    rr_source source = {.options = {.stream = "S", .timeout_ms = 1000}, .nats = &nats, .api = "$JS.API"};
 
     requests = 0;
     snprintf(source.filter, sizeof source.filter, "%s", filter);

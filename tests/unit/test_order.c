@@ -797,6 +797,48 @@ static void the_subject_of_a_dead_letter_is_its_records_alone(void **state)
     assert_subject(STORED_US, RR_SLICE("b"), 1, "dead.latest.1767261900000000-af63df4c8601f1a5.S_1.7");
 }
 
+static void assert_header(const rr_publication *letter, const char *name, rr_slice value)
+{
+    for (size_t k = 0; k < letter->header_count; k++) {
+        if (rr_slice_equal(letter->headers[k].name, rr_slice_of(name))) {
+            assert_true(rr_slice_equal(letter->headers[k].value, value));
+            return;
+        }
+    }
+    fail_msg("there is no header %s", name);
+}
+
+/* Under a name that NATS gives no meaning, one line each, and no longer than what a message of NATS can hold. */
+static void a_dead_letter_carries_the_headers_of_its_record(void **state)
+{
+    static char large[100000], cut[4096];
+    rr_header headers[] = {{RR_SLICE("Nats-Rollup"), RR_SLICE("all")},
+                           {RR_SLICE("Empty"), {NULL, 0}},
+                           {RR_SLICE("Lines"), RR_SLICE("a\rb\nc")},
+                           {RR_SLICE("Large"), {large, sizeof large}}};
+    rr_record record = {.stream = RR_SLICE("S")};
+    rr_item item = {.contract = &contracts.items[0], .record = &record};
+    rr_delivery delivery = {.payload = RR_SLICE("a"), .headers = headers, .header_count = 4};
+    rr_publication letter;
+    rr_arena arena;
+    rr_buf text = {0};
+
+    (void)state;
+    memset(large, 'x', sizeof large);
+    memset(cut, 'x', sizeof cut);
+    rr_arena_init(&arena, 0);
+    assert_true(rr_dead_letter_write(&letter, "dead", &item, 1, &delivery, &text, &arena));
+    assert_header(&letter, "Rr-Original-Nats-Rollup", RR_SLICE("all"));
+    assert_header(&letter, "Rr-Original-Empty", (rr_slice){NULL, 0});
+    assert_header(&letter, "Rr-Original-Lines", RR_SLICE("a b c"));
+    assert_header(&letter, "Rr-Original-Large", (rr_slice){cut, sizeof cut});
+    for (size_t k = 0; k < letter.header_count; k++) {
+        assert_int_equal(strncmp(letter.headers[k].name.data, "Rr-", 3), 0);
+    }
+    rr_buf_fini(&text);
+    rr_arena_fini(&arena);
+}
+
 /* It arrived in time; but now its cell may have been removed, and it would come back as the first of a fresh one. */
 static void a_record_whose_cell_may_be_gone_is_too_late(void **state)
 {
@@ -975,6 +1017,7 @@ int main(void)
         cmocka_unit_test(the_id_of_an_alert_is_its_records_alone),
         cmocka_unit_test(a_refused_record_has_its_dead_letter_first),
         cmocka_unit_test(the_subject_of_a_dead_letter_is_its_records_alone),
+        cmocka_unit_test(a_dead_letter_carries_the_headers_of_its_record),
         cmocka_unit_test(a_record_whose_cell_may_be_gone_is_too_late),
         cmocka_unit_test(a_record_that_waited_until_its_cell_may_be_gone_is_too_late),
         cmocka_unit_test(another_store_gets_back_what_it_lost),

@@ -130,7 +130,8 @@ static bool count(void *context, const rr_delivery *delivery)
 static rr_status replay(uint64_t from, uint64_t to, uint64_t *last)
 {
     rr_nats nats = {.place = "nats://there"};
-    rr_source source = {.options = {.stream = "S", .timeout_ms = 1000}, .nats = &nats, .filter = "orders"};
+    rr_source source = {
+        .options = {.stream = "S", .timeout_ms = 1000}, .nats = &nats, .filter = "orders", .api = "$JS.API"};
 
     *last = from - 1;
     return rr_js_replay(&source, from, to, count, last, NULL);

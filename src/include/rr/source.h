@@ -19,10 +19,19 @@ typedef struct rr_header {
     rr_slice name, value;
 } rr_header;
 
-/* One arrival of a record. Slices live until the delivery is acknowledged, abandoned or released. */
+enum {
+    RR_SOURCE_HEADERS_MAX = 32, /* names of wanted headers */
+    RR_SOURCE_API_MAX = 127     /* bytes of a JetStream domain or API prefix */
+};
+
+/* One arrival of a record. Slices and headers live until the delivery is acknowledged, abandoned or released.
+ *
+ * The headers are those that options.headers names and the message has, in the order of options.headers. Names are
+ * compared byte by byte, as NATS does: `X-Job` is not `x-job`. Where a name stands twice, the first one counts. A value
+ * has no spaces or tabs at its ends; it may be empty, and may hold any other byte. */
 typedef struct rr_delivery {
     rr_slice subject, payload;
-    const rr_header *headers;   /* those that the options asked for and that the message has */
+    const rr_header *headers; /* NULL where header_count is 0 */
     size_t header_count;
     uint64_t stream_sequence;   /* where it stands in the stream; never an identity, never a version */
     uint64_t consumer_sequence; /* the number of this delivery among all of this consumer */
@@ -49,10 +58,14 @@ typedef struct rr_source_options {
     bool create;    /* make the consumer where there is none */
     rr_start start; /* of a consumer that is made */
     int64_t start_time_us;
-    size_t batch;   /* records of one pull; 0: 1024 */
-    size_t pulls;   /* pulls outstanding; 0: 3 */
-    int ack_wait_s; /* of a consumer that is made; 0: 60 */
-    int timeout_ms; /* of a request; 0: 5000 */
+    size_t batch;               /* records of one pull; 0: 1024 */
+    size_t pulls;               /* pulls outstanding; 0: 3 */
+    int ack_wait_s;             /* of a consumer that is made; 0: 60 */
+    int timeout_ms;             /* of a request; 0: 5000 */
+    const char *const *headers; /* names of the headers that deliveries carry, at most RR_SOURCE_HEADERS_MAX, then NULL;
+                                 * NULL: none */
+    const char *domain;         /* JetStream domain of the stream: requests go to `$JS.<domain>.API`; NULL: `$JS.API` */
+    const char *api_prefix;     /* requests go below this subject instead; NULL: as `domain` says. Not both */
 } rr_source_options;
 
 /* The stream and the consumer as the server tells them. */
