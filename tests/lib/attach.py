@@ -3,7 +3,7 @@
 
 attach.py messages FOLDER   prints one line a message: its headers as NAME=VALUE, with ';' between them, a tab, its bytes in hex
 attach.py write FOLDER      makes the binary files of a folder anew: the descriptor set, by protoc-c, and example.binpb
-attach.py check FOLDER...   sees that the binary files are those that `write` makes
+attach.py check FOLDER...   sees that the binary files are those that `write` makes, and that README's YAML stands in a configuration
 
 messages.jsonl has one message a line; an empty line is a message without a payload. messages.txtpb has messages in
 protobuf's text format with a blank line between them; a comment `# Name: value` is a header of its message.
@@ -78,6 +78,18 @@ def check(folder):
     return good
 
 
+def told(folders):
+    """The YAML of README's section on attaching is a part of one of the configurations, letter by letter."""
+    readme = (pathlib.Path(__file__).parents[2] / "README.md").read_text()
+    section = re.search(r"^## Attach .*?^## ", readme, re.M | re.S)
+    blocks = section and re.findall(r"^```yaml\n(.*?)^```", section[0], re.M | re.S)
+    configs = [(folder / "config.yaml").read_text() for folder in folders]
+    good = bool(blocks) and all(any(block in config for config in configs) for block in blocks)
+    if not good:
+        print("README.md, Attach: its YAML is not that of a configuration in examples/attach")
+    return good
+
+
 def main(words):
     folders = [pathlib.Path(word) for word in words[1:]]
     if words[0] == "messages":
@@ -86,7 +98,7 @@ def main(words):
     elif words[0] == "write":
         write(folders[0])
     else:
-        sys.exit(0 if folders and all([check(folder) for folder in folders]) else 1)
+        sys.exit(0 if folders and all([check(folder) for folder in folders] + [told(folders)]) else 1)
 
 
 main(sys.argv[1:])
