@@ -588,6 +588,39 @@ static void one_refused_of_twelve_and_any_death_leave_the_cells_of_apply(void **
     rr_relay_close(relay);
 }
 
+/* One result goes to a cell that cannot be stored. A letter written before would name only those refused so far, and the
+ * queue takes no second one. */
+static void a_letter_waits_until_all_of_its_message_is_decided(void **state)
+{
+    static const char stuck[] = "rr:{sums:stuck}:v1:1704067200000000-1704067260000000";
+    static const char message[] = "{\"minute\":1704067200,\"results\":[{\"key\":\"good\",\"id\":\"a\",\"v\":1},"
+                                  "{\"key\":\"good\",\"id\":\"b\"},{\"key\":\"stuck\",\"id\":\"c\",\"v\":2}]}";
+    rr_world *world = *state;
+    rr_setup setup = {.contracts = deltas, .names = names, .source = "results"};
+    char config[RR_WORLD_PATH];
+    natsMsg *letter;
+    const char *refused = NULL;
+    rr_child *program;
+
+    configure(world, "several", &setup, several, config);
+    freeReplyObject(rr_redis_ask(world, (const char *[]){"RPUSH", stuck, "no cell", NULL}));
+    rr_publish_bytes(world, "results.sums", message, strlen(message));
+    program = rr_child_run(world, config, NULL);
+    rr_child_wait_for(program, "stuck", done_ms());
+    rr_wait_unacknowledged(world, 1, done_ms());
+    assert_value(world, "rr:{sums:good}:v1:1704067200000000-1704067260000000", "\"measures\":{\"value\":1}");
+    assert_int_equal(rr_stream_count(world, "DEAD"), 0);
+    assert_int_equal(rr_redis_integer(world, (const char *[]){"DEL", stuck, NULL}), 1);
+    rr_wait_settled(world, done_ms());
+    assert_value(world, stuck, "\"measures\":{\"value\":2}");
+    assert_int_equal(rr_child_stop(program, LEAVE_MS), 0);
+    assert_int_equal(rr_stream_count(world, "DEAD"), 1);
+    letter = rr_stream_message(world, "DEAD", 1);
+    assert_int_equal(natsMsgHeader_Get(letter, "Rr-Refused", &refused), NATS_OK);
+    assert_string_equal(refused, "1 of 3: 2");
+    natsMsg_Destroy(letter);
+}
+
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
@@ -600,6 +633,8 @@ int main(int argc, char **argv)
         cmocka_unit_test_setup_teardown(a_wrong_path_drains_nothing_and_mended_it_goes_on, rr_world_begin,
                                         rr_world_end),
         cmocka_unit_test_setup_teardown(two_mappings_never_read_one_stream, rr_world_begin, rr_world_end),
+        cmocka_unit_test_setup_teardown(a_letter_waits_until_all_of_its_message_is_decided, rr_world_begin,
+                                        rr_world_end),
         cmocka_unit_test_setup_teardown(one_refused_of_twelve_and_any_death_leave_the_cells_of_apply, rr_world_begin,
                                         rr_world_end),
     };
