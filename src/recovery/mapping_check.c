@@ -2,35 +2,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "mapping_check.h"
 
-#include <string.h>
-
-enum { LINE_SHOWN = 200 }; /* bytes of a line in a message */
-
-static rr_slice line_at(rr_slice text, size_t at)
-{
-    size_t start = at, end = at;
-
-    while (start > 0 && text.data[start - 1] != '\n') {
-        start--;
-    }
-    while (end < text.len && text.data[end] != '\n') {
-        end++;
-    }
-    while (start < end && text.data[start] == ' ') {
-        start++;
-    }
-    return (rr_slice){text.data + start, end - start < LINE_SHOWN ? end - start : LINE_SHOWN};
-}
-
-static size_t first_difference(rr_slice a, rr_slice b)
-{
-    size_t at = 0;
-
-    while (at < a.len && at < b.len && a.data[at] == b.data[at]) {
-        at++;
-    }
-    return at;
-}
+#include "text_difference.h"
 
 /* A source without mappings has a note, too: a process that maps must not join one that does not. */
 static rr_slice text_of(const rr_bound_source *source)
@@ -43,35 +15,20 @@ uint64_t rr_mappings_digest(const rr_bound_source *source)
     return rr_checkpoint_digest(text_of(source));
 }
 
-/* A line of the log for each line of the text. */
-static void log_text(const rr_recovery *recovery, rr_slice name, const char *whose, rr_slice text)
-{
-    while (text.len != 0) {
-        const char *end = memchr(text.data, '\n', text.len);
-        size_t len = end == NULL ? text.len : (size_t)(end - text.data);
-
-        rr_environment_log(recovery->env, RR_LOG_ERROR, "source %.*s: mapping %s: %.*s", (int)name.len, name.data,
-                           whose, (int)len, text.data);
-        len += end != NULL;
-        text = (rr_slice){text.data + len, text.len - len};
-    }
-}
-
 /* The error shows the first line that differs; the log has both texts. */
 static rr_status refuse(const rr_recovery *recovery, const rr_bound_source *source, rr_slice stored, rr_error *error)
 {
     rr_slice text = text_of(source);
-    size_t at = first_difference(stored, text);
-    rr_slice theirs = line_at(stored, at), ours = line_at(text, at);
+    rr_text_difference first = rr_text_difference_find(stored, text);
 
-    log_text(recovery, source->name, "as stored", stored);
-    log_text(recovery, source->name, "of this program", text);
+    rr_text_difference_log(recovery->env, "mapping of source", source->name, stored, text);
     return rr_fail(
         error, RR_CONFIG,
         "source %.*s: the stored cells were decoded by other mappings. Stored: '%.*s'; this program's: "
         "'%.*s'. If the change is meant, start once with --accept-contracts: it holds for messages that come "
         "from now on. For those that were decoded before, run rebuild; verify tells what it would change.",
-        (int)source->name.len, source->name.data, (int)theirs.len, theirs.data, (int)ours.len, ours.data);
+        (int)source->name.len, source->name.data, (int)first.stored.len, first.stored.data, (int)first.own.len,
+        first.own.data);
 }
 
 static rr_status end_hold(rr_recovery *recovery, size_t index, rr_error *error)

@@ -433,7 +433,7 @@ static void assert_refused(rr_world *world, const char *config)
     assert_int_equal(rr_child_wait(second, LEAVE_MS), CONFIGURATION);
     assert_true(rr_child_has_said(second, "Stored: 'measures \"value\": /\"row\".\"v\"'"));
     assert_true(rr_child_has_said(second, "this program's: 'measures \"value\": /\"row\".\"w\"'"));
-    assert_true(rr_child_has_said(second, "source results: mapping as stored: json\n"));
+    assert_true(rr_child_has_said(second, "mapping of source results, as stored: json\n"));
     assert_false(rr_child_has_said(second, "\\x0a"));
     assert_true(rr_child_has_said(second, "rebuild"));
 }
