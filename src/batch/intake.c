@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "admit.h"
+#include "decoding.h"
 #include "must.h"
 #include "record_proto.h"
 
@@ -84,8 +85,8 @@ static bool add_item(rr_intake *intake, rr_bound_route route, rr_record *record,
         return false;
     }
     item->delivery = intake->deliveries;
-    item->is_mapped = route.mapping != NULL;
-    if (item->is_mapped && item->refused && decoded == RR_DECODED_RECORD && item->why.len != 0) {
+    item->is_mapped = !rr_route_is_own_form(route);
+    if (route.mapping != NULL && item->refused && decoded == RR_DECODED_RECORD && item->why.len != 0) {
         add_paths(item, route.mapping, &intake->arena);
     }
     intake->count++;
@@ -152,8 +153,7 @@ static bool add_records(rr_intake *intake, rr_bound_route route, rr_mapping_resu
     return true;
 }
 
-static bool add_mapped(rr_intake *intake, rr_bound_route route, rr_slice stream, const rr_delivery *delivery,
-                       int64_t now_us)
+static void map(rr_intake *intake, const rr_mapping *mapping, const rr_delivery *delivery, rr_mapping_result *result)
 {
     rr_mapping_input input = {.message = delivery->payload,
                               .subject = delivery->subject,
@@ -161,9 +161,31 @@ static bool add_mapped(rr_intake *intake, rr_bound_route route, rr_slice stream,
                               .header_count = delivery->header_count,
                               .has_stream_time = true,
                               .stream_time_us = delivery->stored_at_us};
+
+    rr_mapping_run(mapping, &input, &intake->arena, &intake->scratch, result);
+}
+
+static void ask_decoder(rr_intake *intake, rr_bound_route route, const rr_delivery *delivery, rr_mapping_result *result)
+{
+    rr_decoder_message message = {.payload = delivery->payload,
+                                  .subject = delivery->subject,
+                                  .headers = delivery->headers,
+                                  .header_count = delivery->header_count,
+                                  .stored_at_us = delivery->stored_at_us};
+
+    rr_decoder_run(route.decoder_ops, route.decoder, &message, &intake->arena, &intake->scratch, result);
+}
+
+static bool add_foreign(rr_intake *intake, rr_bound_route route, rr_slice stream, const rr_delivery *delivery,
+                        int64_t now_us)
+{
     rr_mapping_result result;
 
-    rr_mapping_run(route.mapping, &input, &intake->arena, &intake->scratch, &result);
+    if (route.mapping != NULL) {
+        map(intake, route.mapping, delivery, &result);
+    } else {
+        ask_decoder(intake, route, delivery, &result);
+    }
     switch (result.outcome) {
     case RR_MAPPING_RECORDS: return add_records(intake, route, &result, stream, delivery, now_us);
     case RR_MAPPING_SKIPPED: intake->skipped++; return true;
@@ -189,8 +211,8 @@ bool rr_intake_add_routed(rr_intake *intake, rr_bound_route route, rr_slice stre
     bool good;
 
     RR_MUST(intake->deliveries < intake->room);
-    good = route.mapping == NULL ? add_own_form(intake, route, stream, delivery, now_us)
-                                 : add_mapped(intake, route, stream, delivery, now_us);
+    good = rr_route_is_own_form(route) ? add_own_form(intake, route, stream, delivery, now_us)
+                                       : add_foreign(intake, route, stream, delivery, now_us);
     intake->deliveries += good;
     return good;
 }

@@ -7,6 +7,7 @@
 
 #include "contract_note.h"
 #include "decision.h"
+#include "decoding.h"
 #include "plugins.h"
 #include "ports.h"
 
@@ -14,18 +15,26 @@ static rr_bound_route find_route(const void *context, rr_slice subject)
 {
     const rr_route *route = rr_source_route(context, subject);
 
-    return route == NULL ? (rr_bound_route){NULL, NULL} : (rr_bound_route){route->under, route->mapping};
+    return route == NULL ? (rr_bound_route){.contract = NULL}
+                         : (rr_bound_route){.contract = route->under,
+                                            .mapping = route->mapping,
+                                            .decoder_ops = route->decoder.ops,
+                                            .decoder = route->decoder.decoder};
 }
 
-/* The canonical text of a source's mappings; empty where it has none. False: memory ran out. */
+/* The canonical text of a source's mappings and decoders; empty where it has none. False: memory ran out. */
 static bool print_mappings(const rr_source_config *source, rr_buf *out)
 {
     for (size_t k = 0; k < source->route_count; k++) {
         const rr_route *route = &source->routes[k];
 
-        if (route->mapping != NULL) {
+        if (route->decode_node != NULL) {
             rr_buf_format(out, "subject %s contract %s\n", route->subject, route->contract);
+        }
+        if (route->mapping != NULL) {
             rr_mapping_print(route->mapping, out);
+        } else if (route->decoder.ops != NULL) {
+            rr_decoder_print(route->decoder.ops, &route->decoder.options, out);
         }
     }
     return rr_buf_ok(out);

@@ -31,8 +31,8 @@ static bool leads_to(const rr_source_config *source, const char *subject, const 
     const rr_route *route = rr_source_route(source, rr_slice_of(subject));
 
     /* A route with a mapping takes messages of another form than ours. */
-    return is_plain(subject) && (filter == NULL || rr_subject_matches(filter, rr_slice_of(subject))) &&
-           route != NULL && route->under == contract && route->decode_node == NULL;
+    return is_plain(subject) && (filter == NULL || rr_subject_matches(filter, rr_slice_of(subject))) && route != NULL &&
+           route->under == contract && route->decode_node == NULL;
 }
 
 static rr_status find_contract(publishing *p, rr_error *error)

@@ -121,10 +121,12 @@ static void say_totals(const rr_service_totals *totals)
 {
     rr_buf text = {0};
 
-    rr_buf_format(&text, "left: %llu delivered (%llu again), %llu acknowledged, %llu skipped, %llu dead letters, %llu alerts sent;",
-                  (unsigned long long)totals->deliveries, (unsigned long long)totals->redeliveries,
-                  (unsigned long long)totals->acknowledged, (unsigned long long)totals->skipped,
-                  (unsigned long long)totals->dead_letters, (unsigned long long)totals->alerts_sent);
+    rr_buf_format(
+        &text,
+        "left: %llu delivered (%llu again), %llu acknowledged, %llu skipped, %llu dead letters, %llu alerts sent;",
+        (unsigned long long)totals->deliveries, (unsigned long long)totals->redeliveries,
+        (unsigned long long)totals->acknowledged, (unsigned long long)totals->skipped,
+        (unsigned long long)totals->dead_letters, (unsigned long long)totals->alerts_sent);
     for (int k = 0; k < RR_VERDICT_COUNT; k++) {
         rr_buf_format(&text, " %s %llu", rr_verdict_word((rr_verdict)k), (unsigned long long)totals->verdicts[k]);
     }

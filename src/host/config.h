@@ -7,8 +7,19 @@
 #include "log.h"
 #include "mapping_yaml.h"
 #include <rr/channel.h>
+#include <rr/decoder.h>
 #include <rr/source.h>
 #include <rr/store.h>
+
+/* `decode: {plugin: NAME, options: {...}}` of a route. */
+typedef struct rr_decoder_config {
+    const char *name; /* NULL: the route has no decoder */
+    const rr_yaml_node *options_node;
+    rr_decoder_options options; /* set by rr_plugins_check, as ops and decoder */
+    const rr_decoder_ops *ops;
+    rr_decoder *decoder; /* open until rr_config_fini; NULL only after an error */
+    rr_place place;      /* of the name */
+} rr_decoder_config;
 
 /* Records whose subject matches go by that contract; the first that matches counts. */
 typedef struct rr_route {
@@ -18,6 +29,7 @@ typedef struct rr_route {
     const rr_mapping *mapping;       /* how its messages become records; NULL: they are rr.v1.Result */
     const rr_yaml_node *decode_node; /* `decode:`, or NULL */
     rr_decode decode;                /* what it came to: the mapping, and examples */
+    rr_decoder_config decoder;       /* ... or a plugin's decoder */
     rr_place place;
 } rr_route;
 
@@ -26,14 +38,16 @@ typedef struct rr_source_config {
     rr_source_options options;
     const rr_route *routes; /* at least one */
     size_t route_count;
-    const char *dead_letters; /* the first tokens of their subjects */
-    bool allow_loss;          /* `run` starts although the servers' settings can lose records */
+    const char *dead_letters;         /* the first tokens of their subjects */
+    const rr_yaml_node *options_node; /* `options:` of a plugin, or NULL; rr_plugins_check reads it */
+    bool allow_loss;                  /* `run` starts although the servers' settings can lose records */
     rr_place place, url_place;
 } rr_source_config;
 
 typedef struct rr_channel_config {
     const char *kind; /* "log", "nats": the scheme of rr_channel_ops */
     rr_channel_options options;
+    const rr_yaml_node *options_node; /* as of a source */
     rr_place place;
 } rr_channel_config;
 
@@ -46,6 +60,7 @@ typedef struct rr_plugin_config {
 typedef struct rr_config {
     const char *store_url; /* redis://..., unix://..., memory: (also where the file says `memory`) */
     rr_store_options store;
+    const rr_yaml_node *store_options_node; /* as of a source */
     rr_place store_place;
     const char *prefix;
     const rr_source_config *sources; /* at least one */

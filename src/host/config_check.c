@@ -223,11 +223,26 @@ static void bind_route(const rr_reading *reading, const rr_contract_list *contra
                       rr_nearest_hint(&nearest, "", hint));
 }
 
-static void load_mapping(const rr_reading *reading, rr_schema_files *files, rr_route *route)
+const rr_option rr_decoder_config_options[] = {
+    {"plugin", RR_OPTION_TEXT, offsetof(rr_decoder_config, name), .required = true, .form = "NAME",
+     .help = "the decoder of a plugin"},
+    {"options", RR_OPTION_READ, offsetof(rr_decoder_config, options_node), .read_value = rr_option_keep_node,
+     .form = "{NAME: VALUE, ...}", .help = "what the plugin's own table of options lists"},
+    RR_OPTIONS_END,
+};
+
+/* Which decoders there are is known when plugins are loaded: rr_plugins_check. */
+/* `decode:` is a mapping, or names a plugin. */
+static void read_decode(const rr_reading *reading, rr_schema_files *files, rr_route *route)
 {
-    if (route->decode_node != NULL) {
-        rr_mapping_load(reading, route->decode_node, route->subject, route->under, files, &route->decode);
+    const rr_yaml_node *node = route->decode_node, *name = node == NULL ? NULL : rr_yaml_get(node, "plugin");
+
+    if (node != NULL && name == NULL) {
+        rr_mapping_load(reading, node, route->subject, route->under, files, &route->decode);
         route->mapping = route->decode.mapping;
+    } else if (node != NULL) {
+        rr_options_read(reading, rr_decoder_config_options, "'decode' with 'plugin'", node, &route->decoder, NULL);
+        route->decoder.place = rr_yaml_place(reading, name);
     }
 }
 
@@ -255,43 +270,48 @@ static bool has_header(const char *const *headers, size_t count, rr_slice name)
     return false;
 }
 
-/* Adds the headers that one mapping reads. False: they are too many, or memory ran out. */
-static bool add_headers(const rr_reading *reading, const rr_mapping *mapping, const char **headers, size_t *count)
+bool rr_config_want_headers(rr_config *config, rr_source_config *source, const rr_slice *names, size_t count)
 {
-    const rr_slice *names;
-    size_t wanted = mapping == NULL ? 0 : rr_mapping_headers(mapping, &names);
+    const char **wanted = rr_arena_zero(&config->arena, (RR_SOURCE_HEADERS_MAX + 1) * sizeof *wanted);
+    size_t used = 0;
 
-    for (size_t k = 0; k < wanted; k++) {
+    if (wanted == NULL) {
+        return false;
+    }
+    for (; source->options.headers != NULL && source->options.headers[used] != NULL; used++) {
+        wanted[used] = source->options.headers[used];
+    }
+    for (size_t k = 0; k < count; k++) {
         char *copy;
 
-        if (has_header(headers, *count, names[k])) {
+        if (has_header(wanted, used, names[k])) {
             continue;
         }
-        copy = *count == RR_SOURCE_HEADERS_MAX ? NULL : rr_arena_zero(reading->arena, names[k].len + 1);
+        copy = used == RR_SOURCE_HEADERS_MAX ? NULL : rr_arena_zero(&config->arena, names[k].len + 1);
         if (copy == NULL) {
             return false;
         }
         memcpy(copy, names[k].data, names[k].len);
-        headers[(*count)++] = copy;
+        wanted[used++] = copy;
     }
+    source->options.headers = used == 0 ? NULL : wanted;
     return true;
 }
 
 /* What the source has to ask for: the headers that its mappings read. */
-static void want_headers(const rr_reading *reading, rr_source_config *source)
+static void want_headers_of_mappings(const rr_reading *reading, rr_config *config, rr_source_config *source)
 {
-    const char **headers = rr_arena_zero(reading->arena, (RR_SOURCE_HEADERS_MAX + 1) * sizeof *headers);
-    size_t count = 0;
-    bool good = headers != NULL;
+    for (size_t k = 0; k < source->route_count; k++) {
+        const rr_mapping *mapping = source->routes[k].mapping;
+        const rr_slice *names;
+        size_t count = mapping == NULL ? 0 : rr_mapping_headers(mapping, &names);
 
-    for (size_t k = 0; k < source->route_count && good; k++) {
-        good = add_headers(reading, source->routes[k].mapping, headers, &count);
+        if (count != 0 && !rr_config_want_headers(config, source, names, count)) {
+            rr_problems_error(reading->problems, source->place, "source %.80s: its mappings read more than %d headers",
+                              source->name, RR_SOURCE_HEADERS_MAX);
+            return;
+        }
     }
-    if (!good) {
-        rr_problems_error(reading->problems, source->place, "source %.80s: its mappings read more than %d headers",
-                          source->name, RR_SOURCE_HEADERS_MAX);
-    }
-    source->options.headers = count == 0 ? NULL : headers;
 }
 
 static void check_routes(const rr_reading *reading, const rr_contract_list *contracts, rr_schema_files *files,
@@ -299,7 +319,7 @@ static void check_routes(const rr_reading *reading, const rr_contract_list *cont
 {
     for (size_t i = 0; i < source->route_count; i++) {
         bind_route(reading, contracts, (rr_route *)&source->routes[i]);
-        load_mapping(reading, files, (rr_route *)&source->routes[i]);
+        read_decode(reading, files, (rr_route *)&source->routes[i]);
         for (size_t j = 0; j < i; j++) {
             if (covers(source->routes[j].subject, source->routes[i].subject)) {
                 rr_problems_error(reading->problems, source->routes[i].place,
@@ -357,7 +377,7 @@ void rr_config_check(const rr_reading *reading, const rr_yaml_node *root, rr_con
     check_prefix(reading, root, config->prefix);
     for (size_t i = 0; i < config->source_count; i++) {
         check_routes(reading, &config->contracts, &files, &config->sources[i]);
-        want_headers(reading, (rr_source_config *)&config->sources[i]);
+        want_headers_of_mappings(reading, config, (rr_source_config *)&config->sources[i]);
         for (size_t j = 0; j < i; j++) {
             check_two_sources(reading, &config->sources[j], &config->sources[i]);
         }

@@ -19,6 +19,13 @@ void rr_check_durable(const rr_reading *reading, const rr_yaml_node *node, const
 void rr_check_subject(const rr_reading *reading, const rr_yaml_node *node, const char *key, const char *subject,
                       bool may_be_pattern);
 
+/* The keys of `decode:` with a plugin. */
+extern const rr_option rr_decoder_config_options[];
+
+/* Adds names to the headers that a source asks for, each once. False: they are more than RR_SOURCE_HEADERS_MAX, or memory ran
+ * out. */
+bool rr_config_want_headers(rr_config *config, rr_source_config *source, const rr_slice *names, size_t count);
+
 /* The whole: schemes, names that refer to each other, sources that meet. Binds routes to their contracts. */
 void rr_config_check(const rr_reading *reading, const rr_yaml_node *root, rr_config *config);
 

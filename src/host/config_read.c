@@ -99,19 +99,18 @@ static void read_start(const rr_reading *reading, const rr_yaml_node *node, void
     }
 }
 
-/* Read when the contract is known: config_check.c. */
-static void remember(const rr_reading *reading, const rr_yaml_node *node, void *target)
-{
-    (void)reading;
-    *(const rr_yaml_node **)target = node;
-}
+#define PLUGIN_OPTIONS(at) \
+    { \
+        "options", RR_OPTION_READ, (at), .read_value = rr_option_keep_node, .form = "{NAME: VALUE, ...}", \
+                                         .help = "what the plugin's own table of options lists" \
+    }
 
 static const rr_option route_options[] = {
     {"subject", RR_OPTION_TEXT, offsetof(rr_route, subject), .required = true, .form = "PATTERN",
      .help = "subjects of NATS; * is one token, > the rest"},
     {"contract", RR_OPTION_TEXT, offsetof(rr_route, contract), .required = true, .form = "NAME",
      .help = "the contract of their records"},
-    {"decode", RR_OPTION_READ, offsetof(rr_route, decode_node), .read_value = remember, .form = "",
+    {"decode", RR_OPTION_READ, offsetof(rr_route, decode_node), .read_value = rr_option_keep_node, .form = "",
      .inner = rr_decode_options, .help = "how messages of another form become records; without it: rr.v1.Result"},
     RR_OPTIONS_END,
 };
@@ -201,6 +200,7 @@ static const rr_option source_options[] = {
      .help = "certificates; for URLs that begin with tls:"},
     {"allow_loss", RR_OPTION_BOOL, AT(allow_loss), "false",
      .help = "start even if the servers' settings can lose results or dead letters"},
+    PLUGIN_OPTIONS(AT(options_node)),
     RR_OPTIONS_END,
 };
 
@@ -282,6 +282,7 @@ static const rr_option store_options[] = {
      .help = "time-out of one call"},
     {"wait_replicas", RR_OPTION_SIZE, offsetof(rr_config, store.wait_replicas), "0", .most = REPLICAS_MAX,
      .help = "replicas that must confirm a write before its record is acknowledged"},
+    PLUGIN_OPTIONS(offsetof(rr_config, store_options_node)),
     RR_OPTIONS_END,
 };
 
@@ -300,7 +301,7 @@ static void read_store(const rr_reading *reading, const rr_yaml_node *node, void
     }
 }
 
-#define AT(member) offsetof(rr_channel_options, member)
+#define AT(member) offsetof(rr_channel_config, options.member)
 
 static const rr_option nats_channel_options[] = {
     {"url", RR_OPTION_TEXT, AT(url), .required = true, .form = "URL[,URL...]",
@@ -312,8 +313,9 @@ static const rr_option nats_channel_options[] = {
     {"token", RR_OPTION_TEXT, AT(token), .help = "instead of user and password"},
     {"credentials", RR_OPTION_PATH, AT(credentials_file), .help = "a .creds file instead"},
     {"nkey", RR_OPTION_PATH, AT(nkey_seed_file), .help = "a file with an nkey instead: lines with seed and public key"},
-    {"tls", RR_OPTION_READ, 0, .read_value = read_channel_tls, .form = "", .inner = tls_options,
-     .help = "certificates; for URLs that begin with tls:"},
+    {"tls", RR_OPTION_READ, offsetof(rr_channel_config, options), .read_value = read_channel_tls, .form = "",
+     .inner = tls_options, .help = "certificates; for URLs that begin with tls:"},
+    PLUGIN_OPTIONS(offsetof(rr_channel_config, options_node)),
     RR_OPTIONS_END,
 };
 
@@ -324,14 +326,27 @@ static bool is_kind(const rr_channel_config *channel, const char *kind)
     return strcmp(channel->kind, kind) == 0;
 }
 
+enum { CHANNEL_OPTIONS = sizeof nats_channel_options / sizeof *nats_channel_options };
+
+/* A channel of a plugin takes the same keys, but says itself which it needs. */
+static void plugin_channel_options(rr_option table[CHANNEL_OPTIONS])
+{
+    memcpy(table, nats_channel_options, sizeof nats_channel_options);
+    for (size_t k = 0; k < CHANNEL_OPTIONS; k++) {
+        table[k].required = false;
+    }
+}
+
 static void read_channel_options(const rr_reading *reading, const rr_yaml_node *node, rr_channel_config *channel)
 {
     rr_channel_options *options = &channel->options;
+    rr_option table[CHANNEL_OPTIONS];
     char what[80];
     rr_auth auth;
 
     snprintf(what, sizeof what, "an alert channel of kind %.40s", channel->kind);
-    if (!rr_options_read(reading, nats_channel_options, what, node, options, NULL)) {
+    plugin_channel_options(table);
+    if (!rr_options_read(reading, is_kind(channel, "nats") ? nats_channel_options : table, what, node, channel, NULL)) {
         return;
     }
     auth =
@@ -369,6 +384,8 @@ static bool read_channel(const rr_reading *reading, const rr_yaml_node *node, rr
         rr_problems_error(reading->problems, channel->place, "an alert channel of kind log has no options: write log");
     } else if (kind != node) {
         read_channel_options(reading, node->first, channel);
+    } else if (!is_kind(channel, "log")) {
+        rr_options_preset(nats_channel_options, channel);
     }
     return true;
 }
@@ -454,7 +471,7 @@ const rr_option rr_config_options[] = {
     {"alerts", RR_OPTION_READ, 0, .read_value = read_alerts, .form = "[log, {nats: ...}]",
      .inner = nats_channel_options, .help = "where alerts go (default [log])"},
     {"plugins", RR_OPTION_READ, 0, .read_value = read_plugins, .form = "[PATH, ...]",
-     .help = "shared objects with further sources, stores or alert channels"},
+     .help = "shared objects with further sources, stores, alert channels or decoders"},
     {"drain_timeout", RR_OPTION_MILLIS, AT(drain_timeout_ms), "10s", .most = DAY_MS,
      .help = "how long SIGTERM waits for batches that have begun"},
     {"log_level", RR_OPTION_WORD, AT(log_level), "info", .words = log_words,
@@ -464,12 +481,24 @@ const rr_option rr_config_options[] = {
 
 #undef AT
 
-static const rr_channel_config log_only = {.kind = "log"};
+/* Where the file has no `alerts`. */
+static void set_default_channel(const rr_reading *reading, const rr_yaml_node *root, rr_config *config)
+{
+    rr_channel_config *channel = rr_arena_zero(reading->arena, sizeof *channel);
+
+    if (channel == NULL) {
+        rr_problems_error(reading->problems, rr_yaml_place(reading, root), "memory ran out");
+        return;
+    }
+    channel->kind = "log";
+    channel->place = rr_yaml_place(reading, root);
+    config->channels = channel;
+    config->channel_count = 1;
+}
 
 static void read_root(const rr_reading *reading, const rr_yaml_node *root, rr_config *config)
 {
-    config->channels = &log_only;
-    config->channel_count = 1;
+    set_default_channel(reading, root, config);
     if (!rr_options_read(reading, rr_config_options, "the configuration", root, config, NULL)) {
         return;
     }
@@ -530,8 +559,22 @@ rr_status rr_config_load(const char *path, rr_config *config, rr_problems *probl
     return read_text(&reading, text, config);
 }
 
+static void close_decoders(const rr_source_config *source)
+{
+    for (size_t k = 0; k < source->route_count; k++) {
+        const rr_decoder_config *decoder = &source->routes[k].decoder;
+
+        if (decoder->decoder != NULL) {
+            decoder->ops->close(decoder->decoder);
+        }
+    }
+}
+
 void rr_config_fini(rr_config *config)
 {
+    for (size_t k = 0; k < config->source_count; k++) {
+        close_decoders(&config->sources[k]);
+    }
     rr_contracts_fini(&config->contracts);
     rr_arena_fini(&config->arena);
     *config = (rr_config){0};

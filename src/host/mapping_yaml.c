@@ -711,6 +711,13 @@ static const rr_option json_options[] = {FRAMING, RR_OPTIONS_END};
 
 #define AT(member) offsetof(decode_form, member)
 
+/* With `plugin` no mapping is read (config_check.c). */
+static void belongs_to_plugin(const rr_reading *reading, const rr_yaml_node *node, void *target)
+{
+    (void)target;
+    rr_problems_error(reading->problems, rr_yaml_place(reading, node), "'options' goes with 'plugin'");
+}
+
 const rr_option rr_decode_options[] = {
     {"protobuf", RR_OPTION_READ, AT(protobuf), .read_value = remember, .form = "", .inner = protobuf_options,
      .help = "messages are protobuf"},
@@ -724,6 +731,10 @@ const rr_option rr_decode_options[] = {
      .inner = record_options, .help = "where each field of a record comes from: FIELD is a path, or a mapping"},
     {"examples", RR_OPTION_READ, AT(examples), .read_value = remember, .form = "[{...}, ...]", .inner = example_options,
      .help = "messages and their records, which `check` compares"},
+    {"plugin", RR_OPTION_READ, AT(spec), .read_value = belongs_to_plugin, .form = "NAME",
+     .help = "instead of all these: the decoder of a plugin"},
+    {"options", RR_OPTION_READ, AT(spec), .read_value = belongs_to_plugin, .form = "{NAME: VALUE, ...}",
+     .help = "with 'plugin': what the plugin's own table of options lists"},
     RR_OPTIONS_END,
 };
 

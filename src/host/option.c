@@ -34,6 +34,12 @@ bool rr_option_text(const rr_reading *reading, const rr_yaml_node *node, const c
     return true;
 }
 
+void rr_option_keep_node(const rr_reading *reading, const rr_yaml_node *node, void *target)
+{
+    (void)reading;
+    *(const rr_yaml_node **)target = node;
+}
+
 static int64_t unit_us(rr_option_type type)
 {
     return type == RR_OPTION_SECONDS ? RR_SECOND_US : type == RR_OPTION_MILLIS ? 1000 : 1;

@@ -62,4 +62,7 @@ void rr_option_expect(const rr_reading *reading, const rr_yaml_node *node, const
 /* One scalar that must hold a text: false (and a problem) if it does not. `name` is for the message. */
 bool rr_option_text(const rr_reading *reading, const rr_yaml_node *node, const char *name, rr_slice *text);
 
+/* For READ: keeps the node in a member `const rr_yaml_node *`, to be read when more is known. */
+void rr_option_keep_node(const rr_reading *reading, const rr_yaml_node *node, void *target);
+
 #endif

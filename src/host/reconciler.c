@@ -121,7 +121,8 @@ static rr_status admit_all(rr_reconciler *r, const rr_input *inputs, size_t coun
                                 .stream_sequence = inputs[k].sequence,
                                 .stored_at_us = inputs[k].stored_at_us};
 
-        if (!rr_intake_add_routed(&r->intake, (rr_bound_route){.contract = r->contract}, inputs[k].stream, &delivery, now_us())) {
+        if (!rr_intake_add_routed(&r->intake, (rr_bound_route){.contract = r->contract}, inputs[k].stream, &delivery,
+                                  now_us())) {
             return no_memory(error);
         }
     }

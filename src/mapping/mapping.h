@@ -29,13 +29,13 @@
 
 #include "buf.h"
 #include "contract.h"
+#include "mapped.h"
 #include "mapping_spec.h"
 #include "proto_schema.h"
 #include "record.h"
 
 enum {
     RR_MAPPING_MESSAGE_MAX = 1024 * 1024, /* bytes of a message that is mapped */
-    RR_MAPPING_RECORDS_MAX = 256,         /* of one message */
     RR_MAPPING_SLOTS_MAX = 512            /* values captured, of the message and of an item each */
 };
 
@@ -72,36 +72,6 @@ typedef struct rr_mapping_input {
     bool has_stream_time;
     int64_t stream_time_us; /* when the stream stored it */
 } rr_mapping_input;
-
-/* One record of a message. */
-typedef enum rr_mapped_kind {
-    RR_MAPPED_RECORD,
-    RR_MAPPED_SKIPPED,   /* by a rule: acknowledged and counted, no verdict */
-    RR_MAPPED_MALFORMED, /* REFUSED malformed */
-    RR_MAPPED_TOO_LARGE  /* REFUSED limit_exceeded */
-} rr_mapped_kind;
-
-typedef struct rr_mapped {
-    rr_mapped_kind kind;
-    rr_record record;   /* RECORD: as decoded; what the engine and rr_admit set is zero */
-    const rr_text *why; /* MALFORMED and TOO_LARGE: names the target field and the path; else NULL */
-} rr_mapped;
-
-/* A whole message. */
-typedef enum rr_mapping_outcome {
-    RR_MAPPING_RECORDS,   /* count is at least 1, one for each, in the order of the message */
-    RR_MAPPING_SKIPPED,   /* by a rule, or `each` names nothing: no record; acknowledged and counted */
-    RR_MAPPING_MALFORMED, /* REFUSED malformed as a whole: why */
-    RR_MAPPING_TOO_LARGE, /* REFUSED limit_exceeded as a whole: why */
-    RR_MAPPING_NO_MEMORY  /* ours: decide again later */
-} rr_mapping_outcome;
-
-typedef struct rr_mapping_result {
-    rr_mapping_outcome outcome;
-    rr_mapped *records; /* in the arena */
-    size_t count;
-    rr_text why;
-} rr_mapping_result;
 
 /* Decodes one message.
  *

@@ -71,7 +71,7 @@ static const rr_plugin *plugin_at(size_t k)
     return k - loaded_count < sizeof linked / sizeof *linked ? &linked[k - loaded_count] : NULL;
 }
 
-typedef enum port_kind { PORT_STORE, PORT_SOURCE, PORT_CHANNEL } port_kind;
+typedef enum port_kind { PORT_STORE, PORT_SOURCE, PORT_CHANNEL, PORT_DECODER } port_kind;
 
 /* A scheme that means another one to all plugins. */
 static const struct {
@@ -89,7 +89,8 @@ static const char *scheme_of(const rr_plugin *plugin, port_kind kind)
     switch (kind) {
     case PORT_STORE: return plugin->store == NULL ? NULL : plugin->store->scheme;
     case PORT_SOURCE: return plugin->source == NULL ? NULL : plugin->source->scheme;
-    default: return plugin->channel == NULL ? NULL : plugin->channel->scheme;
+    case PORT_CHANNEL: return plugin->channel == NULL ? NULL : plugin->channel->scheme;
+    default: return plugin->decoder == NULL ? NULL : plugin->decoder->name;
     }
 }
 
@@ -128,25 +129,26 @@ static void list_schemes(port_kind kind, rr_buf *list)
     }
 }
 
-/* Bytes of a URL that may be shown: its scheme, for the rest may hold a password. A channel's kind is all scheme. */
+/* Bytes of a URL that may be shown: its scheme, for the rest may hold a password. A channel's kind and a decoder's name are
+ * all scheme. */
 static size_t shown_len(port_kind kind, const char *url)
 {
     size_t len = strspn(url, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789+.-_");
 
-    return len > SCHEME_MAX || (url[len] != ':' && kind != PORT_CHANNEL) ? 0 : len;
+    return len > SCHEME_MAX || (url[len] != ':' && kind < PORT_CHANNEL) ? 0 : len;
 }
 
 static void fail_scheme(port_kind kind, const char *url, rr_error *error)
 {
-    static const char *const nouns[] = {"store", "source", "alert channel"};
+    static const char *const nouns[] = {"store has the scheme", "source has the scheme", "alert channel has the scheme",
+                                        "decoder has the name"};
     rr_buf list = {0};
     size_t len = shown_len(kind, url);
 
     list_schemes(kind, &list);
-    rr_fail(error, RR_CONFIG,
-            "no %s has the scheme %s%.*s%s: there are %.*s; `plugins` of the configuration loads others", nouns[kind],
-            len == 0 ? "of this URL" : "'", (int)len, url, len == 0 ? "" : "'", (int)list.len,
-            list.data == NULL ? "" : list.data);
+    rr_fail(error, RR_CONFIG, "no %s %s%.*s%s: there %s%.*s; `plugins` of the configuration loads others", nouns[kind],
+            len == 0 ? "of this URL" : "'", (int)len, url, len == 0 ? "" : "'", list.len == 0 ? "is none" : "are ",
+            (int)list.len, list.data == NULL ? "" : list.data);
     rr_buf_fini(&list);
 }
 
@@ -189,4 +191,11 @@ const rr_channel_ops *rr_ports_channel(const char *kind, rr_error *error)
     const rr_plugin *plugin = find(PORT_CHANNEL, kind, error);
 
     return plugin == NULL ? NULL : plugin->channel;
+}
+
+const rr_decoder_ops *rr_ports_decoder(const char *name, rr_error *error)
+{
+    const rr_plugin *plugin = find(PORT_DECODER, name, error);
+
+    return plugin == NULL ? NULL : plugin->decoder;
 }

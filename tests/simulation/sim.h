@@ -168,7 +168,7 @@ const char *rr_sim_call_word(rr_sim_call call);
 
 /* An op that is added to a port has no row above, and this says so. */
 #define RR_SIM_HOLDS_ALL(ops, CALLS) \
-    _Static_assert(sizeof(ops) == sizeof(const char *) + (0 CALLS(RR_SIM_ONE, RR_SIM_ONE)) * sizeof(void (*)(void)), \
+    _Static_assert(sizeof(ops) == offsetof(ops, open) + (0 CALLS(RR_SIM_ONE, RR_SIM_ONE)) * sizeof(void (*)(void)), \
                    "a call of the port " #ops " has no crash point in the simulation")
 
 /* ---- the store ---- */

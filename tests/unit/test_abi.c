@@ -18,24 +18,29 @@ static void structs_are_those_of_the_abi(void **state)
         skip();
     }
     assert_int_equal(RR_PLUGIN_ABI, 5);
-    assert_int_equal(sizeof(rr_plugin), 56);
-    assert_int_equal(sizeof(rr_store_ops), 160);
-    assert_int_equal(sizeof(rr_store_options), 40);
+    assert_int_equal(sizeof(rr_plugin), 64);
+    assert_int_equal(sizeof(rr_store_ops), 168);
+    assert_int_equal(sizeof(rr_store_options), 56);
     assert_int_equal(sizeof(rr_store_survey), 1000);
     assert_int_equal(sizeof(rr_load), 1064);
     assert_int_equal(sizeof(rr_parts_read), 1112);
     assert_int_equal(sizeof(rr_side), 40);
     assert_int_equal(sizeof(rr_swap), 1216);
     assert_int_equal(sizeof(rr_log_entry), 32);
-    assert_int_equal(sizeof(rr_source_ops), 120);
-    assert_int_equal(sizeof(rr_source_options), 176);
+    assert_int_equal(sizeof(rr_source_ops), 128);
+    assert_int_equal(sizeof(rr_source_options), 192);
     assert_int_equal(sizeof(rr_source_info), 152);
     assert_int_equal(sizeof(rr_source_survey), 4000);
     assert_int_equal(sizeof(rr_delivery), 88);
     assert_int_equal(sizeof(rr_publication), 1112);
-    assert_int_equal(sizeof(rr_channel_ops), 32);
-    assert_int_equal(sizeof(rr_channel_options), 88);
+    assert_int_equal(sizeof(rr_channel_ops), 40);
+    assert_int_equal(sizeof(rr_channel_options), 104);
     assert_int_equal(sizeof(rr_alert_message), 80);
+    assert_int_equal(sizeof(rr_decoder_ops), 56);
+    assert_int_equal(sizeof(rr_decoder_options), 16);
+    assert_int_equal(sizeof(rr_decoder_message), 56);
+    assert_int_equal(sizeof(rr_plugin_option), 32);
+    assert_int_equal(sizeof(rr_plugin_value), 40);
     assert_int_equal(sizeof(rr_error), 1028);
     assert_int_equal(sizeof(rr_arena), 48);
 }
@@ -48,6 +53,15 @@ static void answers_are_those_of_the_abi(void **state)
     assert_int_equal(RR_SWAP_WON, 1);
     assert_int_equal(RR_SWAP_LOST, 2);
     assert_int_equal(RR_SWAP_FAILED, 3);
+    assert_int_equal(RR_DECODER_RECORDS, 0);
+    assert_int_equal(RR_DECODER_SKIP, 1);
+    assert_int_equal(RR_DECODER_MALFORMED, 2);
+    assert_int_equal(RR_DECODER_NO_MEMORY, 3);
+    assert_int_equal(RR_PLUGIN_TEXT, 0);
+    assert_int_equal(RR_PLUGIN_BOOL, 1);
+    assert_int_equal(RR_PLUGIN_INTEGER, 2);
+    assert_int_equal(RR_PLUGIN_DURATION, 3);
+    assert_int_equal(RR_PLUGIN_PATH, 4);
 }
 
 int main(void)

@@ -65,6 +65,20 @@ static const struct {
     {"store: valkey://h\n" CONTRACT "sources:\n- {name: a, url: kafka://h, stream: S, consumer: c, dead_letters: d, "
      "contract: orders}\nplugins: [x.so]\n",
      NULL},
+    {"store: {url: 'x:', options: {any: 1}}\n" CONTRACT SOURCE_OF(
+         ", contract: orders, options: {any: 1}") "alerts: [{mail: {options: {any: 1}}}, {mail: {}}]\nplugins: "
+                                                  "[x.so]\n",
+     NULL},
+    {ALL "alerts: [{mail: {option: {}}}]\nplugins: [x.so]\n",
+     "f.yaml:5:18: error: unknown key 'option' in an alert channel of kind mail; did you mean 'options'?"},
+    {STORE CONTRACT SOURCE_OF(", routes: [{subject: x, contract: orders, decode: {plugin: lines, options: {a: 1}}}]"),
+     NULL},
+    {STORE CONTRACT SOURCE_OF(", routes: [{subject: x, contract: orders, decode: {plugn: lines}}]"),
+     "unknown key 'plugn' in decode; did you mean 'plugin'?"},
+    {STORE CONTRACT SOURCE_OF(", routes: [{subject: x, contract: orders, decode: {plugin: lines, option: {}}}]"),
+     "unknown key 'option' in 'decode' with 'plugin'; did you mean 'options'?"},
+    {STORE CONTRACT SOURCE_OF(", routes: [{subject: x, contract: orders, decode: {json: {}, options: {}}}]"),
+     "'options' goes with 'plugin'"},
     {ALL "alerts: [{nats: {}}]\n", "an alert channel of kind nats needs 'url'"},
     {ALL "drain_timeout: 0s\n", NULL},
     {ALL "drain_timeout: 10\n", "'drain_timeout' must be a duration in whole milliseconds"},

@@ -108,7 +108,8 @@ static rr_bound_route route(const void *context, rr_slice subject)
 {
     const rr_route *found = rr_source_route(context, subject);
 
-    return found == NULL ? (rr_bound_route){NULL, NULL} : (rr_bound_route){found->under, found->mapping};
+    return found == NULL ? (rr_bound_route){.contract = NULL}
+                         : (rr_bound_route){.contract = found->under, .mapping = found->mapping};
 }
 
 static int64_t now_us(void)

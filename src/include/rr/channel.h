@@ -4,6 +4,7 @@
 #define RR_CHANNEL_H
 
 #include <rr/error.h>
+#include <rr/options.h>
 #include <rr/slice.h>
 
 typedef struct rr_channel rr_channel; /* defined by the channel */
@@ -22,10 +23,13 @@ typedef struct rr_channel_options {
     const char *user, *password, *token, *credentials_file, *nkey_seed_file;
     const char *tls_ca_file, *tls_cert_file, *tls_key_file;
     int timeout_ms;
+    const rr_plugin_value *values; /* of `options:`, as the plugin's table says; NULL: it has none */
+    size_t value_count;
 } rr_channel_options;
 
 typedef struct rr_channel_ops {
-    const char *scheme; /* "log", "nats" */
+    const char *scheme;              /* "log", "nats" */
+    const rr_plugin_option *options; /* the table of `options:`; NULL: it takes none */
     rr_status (*open)(const rr_channel_options *options, rr_channel **channel, rr_error *error);
     void (*close)(rr_channel *channel);
     /* OK: handed over as safely as the channel can (nats: flushed to the server). Blocks up to the time-out. */

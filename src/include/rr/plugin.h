@@ -1,13 +1,17 @@
-/* rr_plugin: how a source, a store or an alert channel reaches the program.
+/* rr_plugin: how a source, a store, an alert channel or a decoder reaches the program.
  *
  * A plugin is a shared object that exports one symbol, `rr_plugin`, or is
  * linked in. The host checks magic and ABI before it looks at anything else.
+ * A shared object may call what rr/error.h and rr/arena.h declare: the program
+ * exports it.
  */
 /* SPDX-License-Identifier: Apache-2.0 */
 #ifndef RR_PLUGIN_H
 #define RR_PLUGIN_H
 
 #include <rr/channel.h>
+#include <rr/decoder.h>
+#include <rr/options.h>
 #include <rr/source.h>
 #include <rr/store.h>
 
@@ -23,6 +27,7 @@ typedef struct rr_plugin {
     const rr_source_ops *source;
     const rr_store_ops *store;
     const rr_channel_ops *channel;
+    const rr_decoder_ops *decoder;
 } rr_plugin;
 
 #endif

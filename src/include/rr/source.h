@@ -10,6 +10,7 @@
 
 #include <rr/arena.h>
 #include <rr/error.h>
+#include <rr/options.h>
 #include <rr/slice.h>
 #include <rr/survey.h>
 
@@ -66,6 +67,8 @@ typedef struct rr_source_options {
                                  * NULL: none */
     const char *domain;         /* JetStream domain of the stream: requests go to `$JS.<domain>.API`; NULL: `$JS.API` */
     const char *api_prefix;     /* requests go below this subject instead; NULL: as `domain` says. Not both */
+    const rr_plugin_value *values; /* of `options:`, as the plugin's table says; NULL: it has none */
+    size_t value_count;
 } rr_source_options;
 
 /* The stream and the consumer as the server tells them. */
@@ -137,7 +140,8 @@ typedef struct rr_source_survey {
 } rr_source_survey;
 
 typedef struct rr_source_ops {
-    const char *scheme; /* "nats" */
+    const char *scheme;              /* "nats" */
+    const rr_plugin_option *options; /* the table of `options:`; NULL: it takes none */
 
     /* Connects and binds to the durable consumer; makes it only if options->create; refuses one that does not fit
      * with the difference in words. *source is NULL on failure. */

@@ -25,6 +25,7 @@
 
 #include <rr/arena.h>
 #include <rr/error.h>
+#include <rr/options.h>
 #include <rr/slice.h>
 #include <rr/survey.h>
 
@@ -156,11 +157,13 @@ typedef struct rr_store_identity {
 } rr_store_identity;
 
 typedef struct rr_store_options {
-    int timeout_ms;       /* of one op; 0: the store's default, 2000 */
-    const char *password; /* NULL: the one in the URL, or none */
-    size_t log_max;       /* entries kept in a log; 0: 100000 */
-    size_t wait_replicas; /* replicas that must have what a swap wrote before it counts; 0: none */
-    const char *prefix;   /* of the program's keys, for keys that the store itself writes; NULL: "rr" */
+    int timeout_ms;                /* of one op; 0: the store's default, 2000 */
+    const char *password;          /* NULL: the one in the URL, or none */
+    size_t log_max;                /* entries kept in a log; 0: 100000 */
+    size_t wait_replicas;          /* replicas that must have what a swap wrote before it counts; 0: none */
+    const char *prefix;            /* of the program's keys, for keys that the store itself writes; NULL: "rr" */
+    const rr_plugin_value *values; /* of `options:`, as the plugin's table says; NULL: it has none */
+    size_t value_count;
 } rr_store_options;
 
 /* The settings of the store's server (rr/survey.h says how a hidden one looks). */
@@ -185,7 +188,8 @@ typedef struct rr_store_survey {
 } rr_store_survey;
 
 typedef struct rr_store_ops {
-    const char *scheme; /* of its URLs: "redis", "memory" */
+    const char *scheme;              /* of its URLs: "redis", "memory" */
+    const rr_plugin_option *options; /* the table of `options:`; NULL: it takes none */
 
     /* Connects at once. url is as in the configuration. Refuses a server that cannot keep the promises (too old, a
      * cluster); the error says why. *store is NULL on failure. */
