@@ -3,6 +3,7 @@
 #include "intake.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "admit.h"
 #include "decoding.h"
@@ -70,6 +71,18 @@ static void observe(rr_intake *intake, const rr_record *record, rr_slice rule)
     }
 }
 
+/* The contract says what is wrong with a field, the mapping which path it came from. */
+static void add_paths(rr_item *item, const rr_mapping *mapping, rr_arena *arena)
+{
+    rr_text text = {.len = item->why.len < RR_TEXT_MAX ? item->why.len : RR_TEXT_MAX};
+    rr_slice copy;
+
+    memcpy(text.bytes, item->why.data, text.len);
+    rr_mapping_explain(mapping, item->outcome.reason, item->record, &text);
+    copy = rr_arena_copy(arena, (rr_slice){text.bytes, text.len});
+    item->why = copy.data == NULL ? item->why : copy;
+}
+
 /* The next item, of a record at its place in the message. */
 static bool add_item(rr_intake *intake, rr_bound_route route, rr_record *record, rr_decoded decoded, rr_text *why,
                      rr_slice stream, const rr_delivery *delivery, int64_t now_us)
@@ -82,6 +95,9 @@ static bool add_item(rr_intake *intake, rr_bound_route route, rr_record *record,
     }
     item->delivery = intake->deliveries;
     item->is_mapped = !rr_route_is_own_form(route);
+    if (route.mapping != NULL && item->refused && decoded == RR_DECODED_RECORD && item->why.len != 0) {
+        add_paths(item, route.mapping, &intake->arena);
+    }
     intake->count++;
     return true;
 }

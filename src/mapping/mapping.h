@@ -86,4 +86,8 @@ typedef struct rr_mapping_input {
 void rr_mapping_run(const rr_mapping *mapping, const rr_mapping_input *input, rr_arena *arena, rr_arena *scratch,
                     rr_mapping_result *result);
 
+/* Appends where the fields come from that a reason is about: "; the mapping takes version.number from 'row.revision'". For
+ * a record of this mapping that the contract refuses; a reason that is about no field appends nothing. */
+void rr_mapping_explain(const rr_mapping *mapping, rr_reason reason, const rr_record *record, rr_text *why);
+
 #endif

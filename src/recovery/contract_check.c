@@ -4,17 +4,21 @@
 #include "contract_check.h"
 
 #include "contract_note.h"
+#include "text_difference.h"
 
-enum { TEXT_SHOWN = 400 }; /* bytes of a contract's text in a message */
-
-static rr_status refuse_text(const rr_bound_contract *contract, rr_slice stored, rr_error *error)
+/* The error shows the first line that differs; the log has both texts. */
+static rr_status refuse_text(const rr_recovery *recovery, const rr_bound_contract *contract, rr_slice stored,
+                             rr_error *error)
 {
+    rr_slice name = contract->contract->name;
+    rr_text_difference first = rr_text_difference_find(stored, contract->text);
+
+    rr_text_difference_log(recovery->env, "contract", name, stored, contract->text);
     return rr_fail(error, RR_CONFIG,
-                   "contract %.*s is not the one that the stored cells were made under.\n--- stored:\n%.*s"
-                   "--- this program's:\n%.*sIf the change is meant, start once with --accept-contracts.",
-                   (int)contract->contract->name.len, contract->contract->name.data,
-                   (int)(stored.len < TEXT_SHOWN ? stored.len : TEXT_SHOWN), stored.data,
-                   (int)(contract->text.len < TEXT_SHOWN ? contract->text.len : TEXT_SHOWN), contract->text.data);
+                   "contract %.*s is not the one that the stored cells were made under. Stored: '%.*s'; this "
+                   "program's: '%.*s'. If the change is meant, start once with --accept-contracts.",
+                   (int)name.len, name.data, (int)first.stored.len, first.stored.data, (int)first.own.len,
+                   first.own.data);
 }
 
 /* Cells that were made under the stored text may expire by its retention: that becomes an era. */
@@ -67,7 +71,7 @@ static rr_status check_contract(rr_recovery *recovery, const rr_bound_contract *
     }
     is_same = note.held.len == 0 || rr_slice_equal(note.text, contract->text);
     if (!is_same && accept == NULL) {
-        return refuse_text(contract, note.text, error);
+        return refuse_text(recovery, contract, note.text, error);
     }
     rr_eras_join(&eras, &note.eras);
     status = is_same ? RR_OK : add_era(recovery, contract, key, note.text, accept, &eras, error);

@@ -13,6 +13,9 @@ typedef enum rr_mappings_accept {
     RR_MAPPINGS_ACCEPT_ALL
 } rr_mappings_accept;
 
+/* Of what a source's mappings do; equal for equal fingerprints. */
+uint64_t rr_mappings_digest(const rr_bound_source *source);
+
 /* Compares the canonical text of each source's mappings with its note in the store, `<prefix>:mapping:{<source>}`, and
  * writes the note where there is none. CONFIG: the stored mappings are other ones, and that is not accepted. */
 rr_status rr_mappings_check(rr_recovery *recovery, rr_mappings_accept accept, rr_error *error);

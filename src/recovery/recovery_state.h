@@ -23,6 +23,7 @@ typedef struct rr_source_progress {
     bool is_away;        /* queue or store did not answer at the last tick */
     bool is_halted;      /* the stream was rolled back or made anew: nothing more is taken from it */
     bool is_held;        /* nearly all records of its mapping were refused: nothing more is taken from it */
+    uint64_t held_by;    /* is_held: the digest of the mappings that it was held under */
     bool halt_alert_due; /* the alert about is_halted could not be stored yet */
     rr_checkpoint checkpoint; /* as it was last read or written */
 } rr_source_progress;

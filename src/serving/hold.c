@@ -2,7 +2,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "hold.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
+
+#include "mapping_check.h"
 
 enum { PRIOR = 100, LEAST = 100, LEAST_OF_BATCH = 500, PERCENT = 95 };
 
@@ -46,6 +49,20 @@ static rr_slice note_key(rr_service *service, size_t index)
     return rr_recovery_key(&service->recovery, "hold", service->env->sources[index].name);
 }
 
+/* The note: 16 hex digits, the digest of the mappings; a space; why. */
+enum { DIGEST_DIGITS = 16 };
+
+static void take_note(rr_source_progress *progress, rr_hold *held, rr_slice note)
+{
+    char digits[DIGEST_DIGITS + 1] = "";
+    size_t skipped = note.len > DIGEST_DIGITS ? DIGEST_DIGITS + 1 : 0;
+
+    memcpy(digits, note.data, skipped == 0 ? 0 : DIGEST_DIGITS);
+    progress->is_held = true;
+    progress->held_by = strtoull(digits, NULL, 16);
+    rr_fail(&held->why, RR_INPUT, "%.*s", (int)(note.len - skipped), note.data + skipped);
+}
+
 rr_status rr_hold_read_notes(rr_service *service, rr_error *error)
 {
     const rr_environment *env = service->env;
@@ -54,13 +71,13 @@ rr_status rr_hold_read_notes(rr_service *service, rr_error *error)
     for (size_t k = 0; k < env->source_count && status == RR_OK; k++) {
         rr_slice key = note_key(service, k), why = {NULL, 0};
 
+        service->recovery.progress[k].is_held = false;
         status = key.data == NULL ? rr_service_no_memory(error)
                                   : env->store_ops->note_get(env->store, key, &service->recovery.arena, &why, error);
         if (status == RR_OK && why.len != 0 && service->options->accept_refusals) {
             status = env->store_ops->note_put(env->store, key, (rr_slice){NULL, 0}, 0, error);
-        } else if (status == RR_OK) {
-            service->recovery.progress[k].is_held = why.len != 0;
-            rr_fail(&service->holds[k].why, RR_INPUT, "%.*s", (int)why.len, why.len == 0 ? "" : why.data);
+        } else if (status == RR_OK && why.len != 0) {
+            take_note(&service->recovery.progress[k], &service->holds[k], why);
         }
     }
     return status;
@@ -117,6 +134,7 @@ static void hold(rr_service *service, const rr_inflight *batch, const rr_contrac
     int percent = (int)(counts->refused * 100 / counts->judged);
 
     service->recovery.progress[batch->source].is_held = true;
+    service->recovery.progress[batch->source].held_by = rr_mappings_digest(&service->env->sources[batch->source]);
     held->is_new = true;
     if (example == NULL) {
         rr_fail(&held->why, RR_INPUT, "contract %.*s: %d %% of the records that its mapping makes are refused",
@@ -193,9 +211,12 @@ rr_status rr_hold_write_notes(rr_service *service, rr_error *error)
             continue;
         }
         key = note_key(service, k);
-        status = key.data == NULL
+        rr_buf_clear(&service->text);
+        rr_buf_format(&service->text, "%016" PRIx64 " %s", service->recovery.progress[k].held_by,
+                      service->holds[k].why.text);
+        status = key.data == NULL || !rr_buf_ok(&service->text)
                      ? rr_service_no_memory(error)
-                     : env->store_ops->note_put(env->store, key, rr_slice_of(service->holds[k].why.text), 0, error);
+                     : env->store_ops->note_put(env->store, key, rr_buf_view(&service->text), 0, error);
         service->holds[k].is_new = status != RR_OK;
     }
     return status;

@@ -3,7 +3,8 @@
  * Where nearly all records of a mapped route are refused, the source is held:
  * nothing more is fetched or acknowledged, nothing is lost, and a sentence says
  * what is wrong. It goes on with another mapping, or with --accept-refusals. A
- * note in the store, `<prefix>:hold:{<source>}`, keeps it held over restarts.
+ * note in the store, `<prefix>:hold:{<source>}`, keeps it held over restarts: the
+ * digest of the mappings that it was held under, and why.
  *
  * The rule counts the records of one contract that a source's mappings made,
  * with all older ones counting as 100 of them at most: held where 95 % of at

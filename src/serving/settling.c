@@ -50,7 +50,20 @@ static size_t end_of_delivery(const rr_intake *intake, size_t from, size_t deliv
     return from;
 }
 
-/* One letter holds the whole message, however many of its records were refused. */
+/* All records of a delivery settle together: it is acknowledged when each of them is stored. A message without records was
+ * skipped by a rule. */
+static bool is_settled(const rr_intake *intake, size_t from, size_t to)
+{
+    for (size_t k = from; k < to; k++) {
+        if (!intake->items[k].settled) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* One letter holds the whole message, however many of its records were refused. It names them, and there is no second one:
+ * so it waits until all of them are decided. */
 static bool write_dead_letter(rr_service *service, rr_inflight *batch, size_t delivery, size_t from, size_t to,
                               rr_publication *letters, size_t *due)
 {
@@ -60,7 +73,7 @@ static bool write_dead_letter(rr_service *service, rr_inflight *batch, size_t de
     for (size_t k = from; k < to; k++) {
         wanted |= needs_dead_letter(&intake->items[k]);
     }
-    return !wanted ||
+    return !wanted || !is_settled(intake, from, to) ||
            rr_dead_letter_write(&letters[(*due)++], source_of(service, batch)->dead_letters, &intake->items[from],
                                 to - from, &batch->deliveries[delivery], &service->text, &intake->arena);
 }
@@ -149,18 +162,6 @@ static void note_progress(rr_source_progress *progress, const rr_delivery *deliv
         progress->time_us = newest->stored_at_us;
         progress->digest = rr_checkpoint_digest(newest->payload);
     }
-}
-
-/* All records of a delivery settle together: it is acknowledged when each of them is stored. A message without
- * records was skipped by a rule. */
-static bool is_settled(const rr_intake *intake, size_t from, size_t to)
-{
-    for (size_t k = from; k < to; k++) {
-        if (!intake->items[k].settled) {
-            return false;
-        }
-    }
-    return true;
 }
 
 static void count_verdicts(rr_service *service, const rr_intake *intake, size_t from, size_t to)

@@ -610,7 +610,9 @@ static void rebuild_for(rr_world *world, const char *contracts)
     at = publish_while(world, &history, at, rebuild, REBUILD_MS);
     assert_int_equal(rr_child_wait(rebuild, SOON_MS), 0);
     assert_int_equal(rr_child_wait(old, SOON_MS), CONFIGURATION);
-    assert_true(rr_child_has_said(old, "--- stored:"));
+    assert_true(rr_child_has_said(old, "contract parts, as stored: "));
+    assert_true(rr_child_has_said(old, "Stored: '"));
+    assert_false(rr_child_has_said(old, "\\x0a"));
     fresh = rr_child_run(world, changed, NULL);
     at = publish_while(world, &history, at, NULL, 500);
     rr_wait_settled(world, SETTLE_MS);

@@ -342,6 +342,7 @@ static void a_wrong_mapping_holds_its_source(void **state)
     assert_int_equal(deliver(64, &error), RR_INPUT);
     assert_non_null(strstr(error.text, "source s is held"));
     assert_non_null(strstr(error.text, "version_missing"));
+    assert_non_null(strstr(error.text, "; the mapping takes version.number from 'no.such.place'"));
     assert_non_null(strstr(w.said, "Correct the mapping"));
     assert_true(rr_source_script_acked(w.source) <= 100);
     assert_true(w.totals.dead_letters <= 100);
@@ -359,6 +360,24 @@ static void a_wrong_mapping_holds_its_source(void **state)
     assert_int_equal(rr_source_script_acked(w.source), 1000);
     assert_int_equal(w.totals.dead_letters, 0);
     assert_int_equal(w.totals.verdicts[RR_VERDICT_REFUSED], 0);
+}
+
+/* The program that brought the corrected mapping died when it had noted it, and the hold was still there. */
+static void a_hold_of_another_mapping_ends_at_the_next_start(void **state)
+{
+    rr_error error = {0};
+
+    (void)state;
+    rr_config_fini(&w.config);
+    read_config("no.such.place");
+    add_many(1000);
+    assert_int_equal(deliver(64, &error), RR_INPUT);
+    rr_config_fini(&w.config);
+    read_config("n");
+    assert_int_equal(
+        rr_store_memory_ops.note_put(w.store, RR_SLICE("rr:mapping:{s}"), rr_buf_view(&w.mappings), 0, &error), RR_OK);
+    assert_int_equal(deliver(64, &error), RR_OK);
+    assert_int_equal(rr_source_script_acked(w.source), 1000);
 }
 
 static void refusals_that_are_right_are_accepted_on_demand(void **state)
@@ -411,6 +430,7 @@ int main(void)
                                        TEST(more_records_than_deliveries_fit_are_decided_in_one_batch),
                                        TEST(a_letter_tells_which_records_were_refused),
                                        TEST(a_wrong_mapping_holds_its_source),
+                                       TEST(a_hold_of_another_mapping_ends_at_the_next_start),
                                        TEST(refusals_that_are_right_are_accepted_on_demand),
                                        TEST(another_mapping_is_refused_until_it_is_accepted)};
 #undef TEST
